@@ -17,6 +17,8 @@
 #include "python/without_gil.h"
 #include "sums/alignment_steps.h"
 #include "sums/binary_spans.h"
+#include "sums/few_children.h"
+#include "sums/item_sets.h"
 #include "sums/potentials.h"
 #include "sums/projective_trees.h"
 #include "sums/segment_chart.h"
@@ -40,6 +42,9 @@ void with_family(const std::string& name, F f) {
     if (name == "alignment_paths") return f(AlignmentPaths{});
     if (name == "gapped_steps") return f(GappedSteps{});
     if (name == "chain_states") return f(ChainStates{});
+    if (name == "item_sets") return f(ItemSets{});
+    if (name == "few_children") return f(FewChildren<false>{});
+    if (name == "few_children_single_root") return f(FewChildren<true>{});
     if (name == "segment_states") return f(SegmentStates{});
     throw std::invalid_argument("unknown chart " + name);
 }

@@ -105,10 +105,10 @@ class Alignment(OwnParts, Bipartite):
         return warping_paths(steps, lengths, total)
 
     def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
+        full = tuple(steps.shape[2:])
         if self.gaps or lengths is None:  # with gaps, padding is skipped by steps of its own
-            full = torch.tensor(steps.shape[2:], device=steps.device).expand(len(steps), 2)
-            lengths = full.contiguous()
-        return Chart("gapped_steps" if self.gaps else "alignment_paths", lengths)
+            lengths = torch.tensor(full, device=steps.device).expand(len(steps), 2)
+        return Chart("gapped_steps" if self.gaps else "alignment_paths", lengths, full)
 
     def steps_of(self, parts: Tensor) -> Tensor:
         return steps_of_gapped(parts) if self.gaps else steps_of_paths(parts)

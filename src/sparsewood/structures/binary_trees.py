@@ -125,7 +125,7 @@ class BinaryTrees(NativeStructure):
         return binary_trees(spans, lengths, total)
 
     def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
-        return Chart("binary_spans", lengths_or_full(lengths, steps)[:, None])
+        return Chart("binary_spans", lengths_or_full(lengths, steps)[:, None], (steps.shape[1],))
 
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
         return shift_spans(scores, lengths_or_full(lengths, scores))

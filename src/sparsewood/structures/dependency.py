@@ -200,10 +200,16 @@ class DependencyTrees(NativeStructure):
         return shift_arcs(scores, self.counts_roots)
 
     def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
-        if not self.projective or self.max_children is not None:
+        if not self.projective:
             return None
-        name = "projective_trees_single_root" if self.counts_roots else "projective_trees"
-        return Chart(name, lengths_or_full(lengths, steps)[:, None])
+        n, sizes = steps.shape[1], lengths_or_full(lengths, steps)[:, None]
+        root = "_single_root" if self.counts_roots else ""
+        if self.max_children is None:
+            return Chart("projective_trees" + root, sizes, (n,))
+        most = min(self.max_children, n)
+        return Chart(
+            "few_children" + root, torch.nn.functional.pad(sizes, (0, 1), value=most), (n, most)
+        )
 
     def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         if self.projective:

@@ -43,6 +43,14 @@ class Hypercube(ItemSets):
     def sum_steps(self, steps: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         return all_sets(steps, total)
 
+    def samples(
+        self, steps: Tensor, lengths: Tensor | None, n: int, generator: torch.Generator | None
+    ) -> Tensor:
+        """Each item is taken or not, independently of the others."""
+        taken = steps.softmax(-1)[..., 1].expand(n, *steps.shape[:-1])
+        drawn = torch.empty_like(taken, memory_format=torch.contiguous_format)
+        return (drawn.uniform_(generator=generator) < taken).long()
+
     def steps_of(self, parts: Tensor) -> Tensor:
         return torch.stack([1 - parts, parts], -1)
 

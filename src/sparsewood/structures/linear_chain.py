@@ -158,7 +158,7 @@ class LinearChain(NativeStructure):
         return shift_chain(scores, lengths_or_full(lengths, scores))
 
     def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
-        return Chart("chain_states", lengths_or_full(lengths, steps)[:, None])
+        return Chart("chain_states", lengths_or_full(lengths, steps)[:, None], (steps.shape[1],))
 
     def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         return segment_sums(steps, lengths, 1) or super().sums(steps, lengths)

@@ -220,7 +220,7 @@ class SemiMarkov(NativeStructure):
         return shift_segments(scores, lengths_or_full(lengths, scores), self.max_length)
 
     def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
-        return Chart("segment_states", lengths_or_full(lengths, steps)[:, None])
+        return Chart("segment_states", lengths_or_full(lengths, steps)[:, None], (steps.shape[1],))
 
     def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         return segment_sums(steps, lengths, self.max_length) or super().sums(steps, lengths)

@@ -12,8 +12,11 @@ from sparsewood._internal.numbers import check_whole
 from sparsewood.structures._items import ItemSets
 from sparsewood.structures.base import Native
 from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.chart_sums import Chart
 from sparsewood.structures.recursions.item_sets import in_or_out, item_sets
 from sparsewood.structures.recursions.shifted import or_zero
+
+_CHART_MAX = 1_000_000  # cells; with more, the recursion takes less memory
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,15 @@ class Subset(ItemSets):
         free = torch.arange(most - fewest, -1, -1, device=steps.device)
         sets = item_sets(steps[:, :-1], total, most)[:, fewest:]
         return total(sets + free * steps[:, -1, :1], -1)
+
+    def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
+        n = steps.shape[1] - 1
+        full = (n, *self.bounds(n))
+        if n * full[2] > _CHART_MAX:
+            return None
+        return Chart(
+            "item_sets", torch.tensor(full, device=steps.device).expand(len(steps), 3), full
+        )
 
     def steps_of(self, parts: Tensor) -> Tensor:
         _, most = self.bounds(parts.shape[1])

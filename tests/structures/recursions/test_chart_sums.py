@@ -20,12 +20,16 @@ from tests.emulator import ORDERS, EmulatedKernels
 FAMILIES = {
     "projective": (sp.DependencyTrees(True), lambda n: (n, n + 1)),
     "single-root": (sp.DependencyTrees(True, True), lambda n: (n, n + 1)),
+    "few-children": (sp.DependencyTrees(True, max_children=2), lambda n: (n, n + 1)),
+    "one-child": (sp.DependencyTrees(True, True, max_children=1), lambda n: (n, n + 1)),
     "labelled": (sp.LabelledDependencyTrees(True), lambda n: (n, n + 1, 3)),
     "binary": (sp.BinaryTrees(), lambda n: (n, n)),
     "labelled-binary": (sp.BinaryTrees(labelled=True), lambda n: (n, n, 3)),
     "paths": (sp.Alignment(), lambda n: (n, n + 2)),
     "gaps": (sp.Alignment(gaps=True), lambda n: (n + 1, n)),
     "chain": (sp.LinearChain(), lambda n: (n, 3, 4)),
+    "subset": (sp.Subset(k=1), lambda n: (n,)),
+    "some": (sp.Subset(at_most=3), lambda n: (n,)),
     "segments": (sp.SemiMarkov(4), lambda n: (n, 2, 6)),
 }
 each_family = pytest.mark.parametrize("name", FAMILIES)

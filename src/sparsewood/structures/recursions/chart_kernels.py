@@ -19,6 +19,9 @@ CHARTS = {
     "gapped_steps": ("alignment_steps", "GappedSteps"),
     "chain_states": ("segment_chart", "ChainStates"),
     "segment_states": ("segment_chart", "SegmentStates"),
+    "few_children": ("few_children", "FewChildren<false>"),
+    "few_children_single_root": ("few_children", "FewChildren<true>"),
+    "item_sets": ("item_sets", "ItemSets"),
 }
 _LANES = 32
 
@@ -44,14 +47,17 @@ class ChartKernels:
     kernels: Kernels
     scores: Tensor
     sizes: Tensor  # (B, d) int64
+    full: tuple[int, ...]  # the largest sizes
 
     @classmethod
-    def of(cls, chart: str, scores: Tensor, sizes: Tensor) -> "ChartKernels | None":
+    def of(
+        cls, chart: str, scores: Tensor, sizes: Tensor, full: tuple[int, ...]
+    ) -> "ChartKernels | None":
         """None: there are no kernels for the device of the scores."""
         kernels = load(chart_program(chart), scores.device)
         if kernels is None:
             return None
-        return cls(chart, kernels, scores.detach().contiguous(), sizes.contiguous())
+        return cls(chart, kernels, scores.detach().contiguous(), sizes.contiguous(), full)
 
     def sums(self, log_sums: Tensor, marginals: Tensor) -> None:
         """Write log-sums (B,) and marginals, which are 0 before."""
@@ -70,7 +76,7 @@ class ChartKernels:
     def _launch(self, name: str, *more: Argument, with_rates: bool = False, marks: int = 0) -> None:
         """Run a kernel, with memory for so many marks per cell."""
         shape = tuple(self.scores.shape[1:])
-        share, cells = _native.measure_chart(self.chart, self._full, shape, with_rates)
+        share, cells = _native.measure_chart(self.chart, self.full, shape, with_rates)
         share += -(-marks * cells // 64) * 64
         count = len(self.scores)
         turn = at_once(share, count, self.scores.device)
@@ -80,9 +86,3 @@ class ChartKernels:
             grid = min(turn, count - first)
             room = self.scores, self.sizes, *layout, memory, share, first
             self.kernels.launch(name, grid, _LANES, *room, *more)
-
-    @property
-    def _full(self) -> tuple[int, ...]:
-        """The size of an instance that fills its scores."""
-        shape = tuple(self.scores.shape[1:])
-        return shape[:1] if self.sizes.shape[1] == 1 else shape[1:]

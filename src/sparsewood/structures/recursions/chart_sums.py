@@ -17,6 +17,7 @@ class Chart(NamedTuple):
 
     name: str
     sizes: Tensor  # (B, d) int64 on the device of the scores
+    full: tuple[int, ...]  # the largest sizes
 
 
 Recursion = Callable[[Tensor], Tensor]  # scores of steps -> log-sums (B,), in PyTorch
@@ -45,7 +46,7 @@ def _code(chart: Chart | None, scores: Tensor) -> ChartKernels | _Native | None:
     """The code that works on a chart for the device of the scores, if there is any."""
     if chart is None:
         return None
-    kernels = ChartKernels.of(chart.name, scores, chart.sizes)
+    kernels = ChartKernels.of(chart.name, scores, chart.sizes, chart.full)
     if kernels is None and scores.device.type == "cpu":
         return _Native(chart, scores)
     return kernels
