@@ -24,17 +24,13 @@ struct AlignmentSteps {
         log_count = 0.8815 * used;  // the Delannoy numbers are below (1 + sqrt 2)^(n + m)
     }
 
-    SPARSEWOOD_HD int64_t cell(int i, int j) const { return int64_t(i) * columns + j; }
-
     // Calls f(cell, step, part in the caller's array).
     template <class G, class F>
     SPARSEWOOD_HD void each_step(const G& g, F f) const {
-        int64_t count = int64_t(rows) * columns;
-        for (int64_t c = g.lane(); c < count; c += g.size()) {
-            int64_t at = c / columns * padded_columns + c % columns;
-            for (int step = 0; step < 3; ++step)
-                f(c, step, step * padded_rows * padded_columns + at);
-        }
+        for (int step = 0; step < 3; ++step)
+            for (int64_t i = 0; i < rows; ++i)
+                for (int64_t j = g.lane(); j < columns; j += g.size())
+                    f(i * columns + j, step, (step * padded_rows + i) * padded_columns + j);
     }
 };
 

@@ -29,10 +29,9 @@ struct BinarySpans {
 
     template <class G, class F>
     SPARSEWOOD_HD void each_part(const G& g, F f) const {
-        for (int64_t c = g.lane(); c < parts; c += g.size()) {
-            int64_t i = c / words, j = c % words;
-            if (i <= j) f(c, i * padded + j);
-        }
+        for (int64_t i = 0; i < words; ++i)
+            for (int64_t j = i + g.lane(); j < words; j += g.size())
+                f(i * words + j, i * padded + j);
     }
 
     template <bool Back, class F>

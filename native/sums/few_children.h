@@ -36,8 +36,9 @@ struct FewChildren {
 
     template <class G, class F>
     SPARSEWOOD_HD void each_part(const G& g, F f) const {
-        for (int64_t c = g.lane(); c < parts; c += g.size())
-            f(c, c / side() * (padded + 1) + c % side());
+        for (int64_t i = 0; i < words; ++i)
+            for (int h = g.lane(); h < side(); h += g.size())
+                f(i * side() + h, i * (padded + 1) + h);
     }
 
     template <bool Back, class F>
