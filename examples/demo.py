@@ -3,7 +3,7 @@
     [MAX 2 9 [MIN 4 7 ] 0 ]  is  9
 
 The value of such an expression follows from its tree, and the tree is known. Four models read the
-same expressions: from left to right, as a bag of words (flat), along the true tree (given), and
+same expressions: as a chain (left-to-right), as one list (flat), along the true tree (given), and
 along trees that SparseMAP selects and that the model is never shown (sparsemap). They are trained
 on expressions of up to 32 tokens and tested on expressions of up to 500. Training takes two to four
 minutes on two cores. Stop it with Ctrl-C, and `make demo` continues later. The results are printed,
@@ -31,9 +31,10 @@ FOLDER = Path("demo")
 WORDS = "[MAX 2 9 [MIN 4 7 ] 0 ]".split()
 LATENT = "sparsemap:max_active=5"
 LR = 0.002
-# The composer reads plain words, so only the tree can say how they are related. The parser scores
-# an arc by its two words and by what lies between them, which does not depend on the length of the
-# expression. At first, noise on its scores keeps it from settling on a tree too early.
+# The composer reads plain words, the children of a word in order, so only the tree can say how they
+# are related. The parser scores an arc by its two words and by what lies between them, which does
+# not depend on the length of the expression. At first, noise on its scores keeps it from settling
+# on a tree too early.
 # The model is told that digits and brackets are leaves. Without that, three seeds of ten find other
 # trees that answer as well: they attach an operator to the bracket that closes it.
 TABLE = f"""
@@ -41,8 +42,8 @@ TABLE = f"""
     --operators MIN MAX MED --depths 2 3 4 --depth-1-share 0.25 --max-arguments 4
     --min-length 8 --max-length 32 --operator-probability 0.3
     --train 40000 --validation 1000 --test 2000 --test-lengths 100 500 --test-per-length 100
-    --hidden 64 --embedding 64 --dropout 0 --composer-input words --own-embeddings
-    --scorer between --projective --single-root --leaves ] 0 1 2 3 4 5 6 7 8 9
+    --hidden 64 --embedding 64 --dropout 0 --composer ordered --composer-input words
+    --own-embeddings --scorer between --projective --single-root --leaves ] 0 1 2 3 4 5 6 7 8 9
     --noise 1 --anneal noise=1:0 --anneal-epochs 4 --rounding 0.4 0.8
     --batch 32 --eval-batch 128 --max-epochs 5 --linear --clip 5 --no-temperatures
 """
