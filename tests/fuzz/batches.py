@@ -36,6 +36,8 @@ def check_answers(case: Case) -> None:
 def _check(case: Case, calls: dict[str, Call]) -> None:
     shapes = _SHAPES[len(case)]
     batch = shapes[case.rng.integers(len(shapes))]
+    if case.wrong is not None and len(case) == 0:
+        batch = (0,)  # what has two entries too many is right for a batch of shape (2, 0)
     name = list(calls)[case.rng.integers(len(calls))]
 
     def shape(value: Any) -> Any:

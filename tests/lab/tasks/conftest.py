@@ -79,7 +79,7 @@ def _check_learns(model: TreeModel, batch: Batch) -> None:
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.grad is not None:
-                parameter -= 1e-3 * parameter.grad
+                parameter -= 1e-4 * parameter.grad
         assert model(batch).loss.mean() < loss
 
 
