@@ -86,3 +86,11 @@ def test_the_mode_of_scores_that_a_temperature_brings_down() -> None:
     assert dist.mode.tolist() == [3, 1]
     drawn = sp.sample_matchings(scores, sp.Matching(), temperature=temperature * 1e-3)
     assert drawn.tolist() == [[[0, 1], [1, 0]]]
+
+
+def test_the_mode_of_tiny_scores_beside_large_parts_that_are_not_read() -> None:
+    scores = torch.full((1, 2, 3), 1e300, dtype=torch.float64)  # a word is not its own head
+    scores[0, 0, [0, 2]] = torch.tensor([1e-310, 2e-310], dtype=torch.float64)
+    scores[0, 1, [0, 1]] = torch.tensor([4e-310, 1e-310], dtype=torch.float64)
+    dist = sp.marginals(scores, sp.DependencyTrees(projective=True), temperature=1e-310)
+    assert dist.mode.tolist() == [[2, 0]]

@@ -70,7 +70,9 @@ class StructureDistribution(CopiedWithGraph):
         scores, lengths = self._flat
         count("map", len(scores))
         with torch.no_grad(), self._batch:
-            return self._batch.restore(self.structure.argmax(within_reach(scores), lengths))
+            # Parts that are not read may be so large that all others would be scaled to nothing.
+            read = scores.masked_fill(~self.structure.reads(scores, lengths), 0)
+            return self._batch.restore(self.structure.argmax(within_reach(read), lengths))
 
     def entropy(self) -> Tensor:
         """(*batch,) Shannon entropy `log Z - <theta, marginals>`, in nats."""
