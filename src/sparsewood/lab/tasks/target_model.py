@@ -59,7 +59,7 @@ class TargetModel(TreeModel):
             posteriors: the posteriors over the trees of each side.
         """
         scores = widened(self.output(vectors))
-        prediction, loss = self.target.judge(scores, structures, targets, self.options.loss)
+        prediction, loss = self.target.evaluate(scores, structures, targets, self.options.loss)
         return self.said(loss, prediction, *posteriors)
 
     def new_metric(self, *, training: bool) -> LossMetric:

@@ -21,7 +21,7 @@ TABLE = st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, ma
 def judged(
     z: Tensor, mixed: Any, has: Tensor, loss: Literal["marginal", "expected"]
 ) -> tuple[Tensor, Tensor]:
-    p, found = Labels(NAMES).judge(z, mixed.posterior, has, loss)
+    p, found = Labels(NAMES).evaluate(z, mixed.posterior, has, loss)
     assert found is not None
     return p, found
 
@@ -76,7 +76,7 @@ def test_unknown_labels_are_not_no_labels(mixture):
     targets = labels.encode([examples[0], Example(SIDE)])
     assert targets.tolist() == [[0, 0, 0], [-1, -1, -1]]
     z = torch.zeros(mixed.total, 3)
-    assert labels.judge(z, mixed.posterior, targets, "marginal")[1] is None
+    assert labels.evaluate(z, mixed.posterior, targets, "marginal")[1] is None
     with pytest.raises(ValueError, match="example 0: the label 'yew' is not one of the 3"):
         labels.encode([Example(SIDE, labels=("oak", "yew"))])
     with pytest.raises(ValueError, match="expected labels, got none"):

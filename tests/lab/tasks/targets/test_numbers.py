@@ -33,7 +33,7 @@ def fitted(*numbers: float) -> Numbers:
 def judged(
     target: Numbers, z: Tensor, mixed: Any, y: Tensor, loss: Literal["marginal", "expected"]
 ) -> tuple[Tensor, Tensor]:
-    answer, found = target.judge(z, mixed.posterior, y, loss)
+    answer, found = target.evaluate(z, mixed.posterior, y, loss)
     assert found is not None
     return answer, found
 
@@ -78,7 +78,7 @@ def test_unknown_numbers_leave_no_loss(mixture):
     targets = Numbers().encode([Example(SIDE, "1.5"), Example(SIDE)])
     assert targets.dtype == torch.float64
     assert math.isnan(targets[1])
-    answer, loss = Numbers().judge(
+    answer, loss = Numbers().evaluate(
         torch.zeros(mixed.total, 1), mixed.posterior, targets, "marginal"
     )
     assert loss is None

@@ -56,7 +56,7 @@ class Target(nn.Module, ABC):
         """The targets (n, ...) of examples, as in `Batch.targets`."""
 
     @abstractmethod
-    def judge(
+    def evaluate(
         self, scores: Tensor, posterior: Posterior | PairPosterior, targets: Tensor, loss: Loss
     ) -> tuple[Tensor, Tensor | None]:
         """The prediction (B, ...) and the loss (B,); the loss is None if a target is unknown.

@@ -35,7 +35,7 @@ class Classes(Target):
     def encode(self, examples: Sequence[Example]) -> Tensor:
         return class_targets(examples, self.labels)
 
-    def judge(
+    def evaluate(
         self, scores: Tensor, posterior: Posterior | PairPosterior, targets: Tensor, loss: Loss
     ) -> tuple[Tensor, Tensor | None]:
         return mixture_loss(scores.log_softmax(-1), posterior, targets, loss)

@@ -62,7 +62,7 @@ class Labels(Target):
                 row[[index[label] for label in example.labels]] = 1
         return targets
 
-    def judge(
+    def evaluate(
         self, scores: Tensor, posterior: Posterior | PairPosterior, targets: Tensor, loss: Loss
     ) -> tuple[Tensor, Tensor | None]:
         p = posterior.expect(scores.sigmoid())

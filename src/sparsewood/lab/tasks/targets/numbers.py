@@ -87,7 +87,7 @@ class Numbers(Target):
         numbers = [float(example.label or "nan") for example in examples]
         return torch.tensor(numbers, dtype=torch.float64)
 
-    def judge(
+    def evaluate(
         self, scores: Tensor, posterior: Posterior | PairPosterior, targets: Tensor, loss: Loss
     ) -> tuple[Tensor, Tensor | None]:
         """The prediction (B,) is float64: float32 is too coarse for numbers with a large mean."""
