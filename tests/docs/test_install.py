@@ -4,8 +4,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
@@ -14,9 +12,9 @@ ROW = re.compile(r"^\| `(\w+)` \| ([^|]*) \|", re.M)
 ALONE = {"notebook", "pyepo", "cuda"}  # without `lab`
 
 
-def _rows(page: str) -> dict[str, str]:
-    """The first table of extras of a page: the packages of each."""
-    text = (ROOT / page).read_text(encoding="utf-8")
+def _rows() -> dict[str, str]:
+    """The table of extras: the packages of each."""
+    text = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
     return dict(ROW.findall(text.partition("| extra |")[2].partition("\n\n")[0]))
 
 
@@ -25,13 +23,12 @@ def _packages(extra: str) -> list[str]:
     return [name for name in names if name != "sparsewood"]
 
 
-@pytest.mark.parametrize(("page", "elsewhere"), [("README.md", "lab"), ("docs/install.md", "all")])
-def test_no_extra_is_left_out(page: str, elsewhere: str) -> None:
-    assert _rows(page).keys() == EXTRAS.keys() - OURS - {elsewhere}
+def test_no_extra_is_left_out() -> None:
+    assert _rows().keys() == EXTRAS.keys() - OURS - {"all"}
 
 
 def test_what_extras_bring() -> None:
-    for extra, brought in _rows("docs/install.md").items():
+    for extra, brought in _rows().items():
         missing = [name for name in _packages(extra) if name.lower() not in brought.lower()]
         assert not missing, f"{extra}: {missing}"
 
@@ -39,8 +36,6 @@ def test_what_extras_bring() -> None:
 def test_which_bring_the_workbench() -> None:
     users = EXTRAS.keys() - OURS - {"lab", "all"}
     assert {name for name in users if "sparsewood[lab]" not in EXTRAS[name]} == ALONE
-    readme = _rows("README.md")
-    assert {name for name in readme if "without `lab`" in readme[name]} == ALONE
 
 
 def test_all_of_them() -> None:
