@@ -134,7 +134,9 @@ def compare(batch: int, repeats: int) -> tuple[Table, list[str]]:
                 [lambda ours=ours: ours(scores), lambda f=theirs: jax.block_until_ready(f(array))],
                 repeats,
             )
-            table.add_row(row.name, kind, f"{a:.2f}", f"{b:.2f}", f"{b / a:.2f}x", f"{difference:.0e}")
+            table.add_row(
+                row.name, kind, f"{a:.2f}", f"{b:.2f}", f"{b / a:.2f}x", f"{difference:.0e}"
+            )
     return table, wrong
 
 

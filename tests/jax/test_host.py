@@ -18,9 +18,9 @@ from tests.full import some_quick
 TREES = sp.DependencyTrees()
 CALLS: dict[str, Any] = {
     "map": lambda scores, **named: spj.map(scores, TREES, **named).scores,
-    "sparsemap": lambda scores, **named: spj.sparsemap(
-        scores, TREES, max_active=4, **named
-    ).marginals,
+    "sparsemap": lambda scores, **named: (
+        spj.sparsemap(scores, TREES, max_active=4, **named).marginals
+    ),
     "marginals": lambda scores, **named: spj.marginals(scores, TREES, **named).marginals,
     "crf_loss": lambda scores, **named: spj.crf_loss(
         scores, jnp.zeros(scores.shape[:-1], int), TREES, **named
@@ -49,7 +49,7 @@ def test_values_are_checked_where_they_are_known(call: str) -> None:
         ours = message_of(CALLS[call], jnp.asarray(table))
         if call in torch_calls:
             assert ours == message_of(torch_calls[call], torch.tensor(table), TREES)
-        assert "(1, " in ours
+        assert "[1, " in ours or "(1, " in ours
         compiled = jax.jit(CALLS[call])
         with pytest.raises(jax.errors.JaxRuntimeError) as caught:
             compiled(jnp.asarray(table)).block_until_ready()
@@ -84,7 +84,9 @@ def test_other_wrong_arguments() -> None:
     with pytest.raises(ValueError, match=r"temperature: expected a number or shape \(2,\)"):
         spj.marginals(scores, TREES, temperature=jnp.ones(3))
     for call in (spj.marginals, lambda *a, **n: spj.sparsemap(*a, **n, max_active=2)):
-        with pytest.raises(ValueError, match=r"temperature\[1\] must be positive and finite, got 0"):
+        with pytest.raises(
+            ValueError, match=r"temperature\[1\] must be positive and finite, got 0"
+        ):
             call(scores, TREES, temperature=jnp.array([1.0, 0.0]))
     with pytest.raises(ValueError, match="expected an array of numbers, got dtype key"):
         spj.map(jax.random.key(0), TREES)

@@ -28,7 +28,9 @@ TREES = sp.DependencyTrees()
 def problem(family: Family) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Scores, gold structures and lengths; the last instance has large scores: leave it out."""
     scores, lengths = batch_of(family)
-    other = draw_scores("normal", 8, family.shape, seed=3).masked_fill(scores == -torch.inf, -torch.inf)
+    other = draw_scores("normal", 8, family.shape, seed=3).masked_fill(
+        scores == -torch.inf, -torch.inf
+    )
     gold = sp.map(other, family.structure, lengths=lengths).structures
     return scores[:7], gold[:7], lengths[:7]
 
@@ -73,9 +75,7 @@ def test_reductions_and_dtypes(loss: str) -> None:
     for reduction in ("mean", "sum"):
         expected = getattr(sp, loss)(scores, gold, TREES, lengths=lengths, reduction=reduction)
         tables = arrays(scores, gold)
-        found = getattr(spj, loss)(
-            *tables, TREES, lengths=lengths.numpy(), reduction=reduction
-        )
+        found = getattr(spj, loss)(*tables, TREES, lengths=lengths.numpy(), reduction=reduction)
         close(found, expected)
         with jax.enable_x64(False):
             single = getattr(spj, loss)(
@@ -127,7 +127,10 @@ def test_bad_gold_structures() -> None:
     scores = jnp.zeros((2, 3, 4))
     for gold, message in (
         (jnp.zeros((2, 3)), "gold: expected an integer dtype, got torch.float64"),
-        (jnp.zeros((2, 4), int), r"gold of shape \(2, 4\) does not fit scores of shape \(2, 3, 4\)"),
+        (
+            jnp.zeros((2, 4), int),
+            r"gold of shape \(2, 4\) does not fit scores of shape \(2, 3, 4\)",
+        ),
         (jnp.zeros((3, 3), int), "gold: expected 2 structures, one per instance"),
     ):
         for wrap in (lambda f: f, jax.jit):

@@ -61,4 +61,6 @@ def test_a_structure_with_one_batch_dimension() -> None:
     assert_array_equal(mapped.structures, expected.structures.reshape(2, 3, 5))
     post = jax.vmap(lambda scores: spj.sparsemap(scores, Lone(), max_active=3))(tables)
     flat = sp.sparsemap(scores, Lone(), max_active=3)
-    torch.testing.assert_close(torch.tensor(post.marginals.tolist()).flatten(0, 1).double(), flat.marginals)
+    torch.testing.assert_close(
+        torch.tensor(post.marginals.tolist()).flatten(0, 1).double(), flat.marginals
+    )

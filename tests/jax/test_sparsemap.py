@@ -57,14 +57,14 @@ def test_as_on_tensors(name: str, cap: str) -> None:
     leaf = scores.clone().requires_grad_()
     temperature = torch.linspace(0.5, 2, len(scores), dtype=torch.float64).requires_grad_()
     options: Any = {cap: K}
-    post = sp.sparsemap(
-        leaf, family.structure, lengths=lengths, temperature=temperature, **options
-    )
+    post = sp.sparsemap(leaf, family.structure, lengths=lengths, temperature=temperature, **options)
     generator = torch.Generator().manual_seed(1)
     on_weights = torch.randn(len(scores), K, dtype=torch.float64, generator=generator)
     on_marginals = torch.randn(scores.shape, dtype=torch.float64, generator=generator)
     total = (on_weights * weights_of(post)).sum() + (on_marginals * post.marginals).sum()
     expected = torch.autograd.grad(total, (leaf, temperature))
+    # The gradient of the temperature sums over scores.
+    largest = scores.where(scores.isfinite(), 0).flatten(1).abs().amax(1).clamp(min=1)
 
     def call(scores: Any, temperature: Any) -> tuple[Any, spj.SparsePosterior]:
         post = spj.sparsemap(
@@ -82,8 +82,8 @@ def test_as_on_tensors(name: str, cap: str) -> None:
         for field in ("sizes", "gap", "status", "calls", "canonical", "temperature"):
             assert_array_equal(getattr(answer, field), getattr(post, field).detach())
         assert_array_equal(answer.converged, post.converged)
-        for ours, theirs in zip(found, expected, strict=True):
-            close(ours, theirs)
+        close(found[0], expected[0])
+        close(found[1] / to_jax(largest), expected[1] / largest)
 
 
 @pytest.mark.parametrize("structure", [TREES, sp.LinearChain(), sp.Matching()], ids=str)
@@ -103,7 +103,9 @@ def test_forward_over_reverse() -> None:
     scores = to_jax(draw(1, 3, 4))
 
     def call(temperature: Any) -> Any:
-        return (spj.sparsemap(scores, TREES, temperature=temperature, max_active=9).marginals ** 3).sum()
+        return (
+            spj.sparsemap(scores, TREES, temperature=temperature, max_active=9).marginals ** 3
+        ).sum()
 
     hessian = jax.hessian(call)(jnp.array(1.3))
     nested = jax.grad(jax.grad(call))(jnp.array(1.3))
@@ -160,7 +162,7 @@ def test_vmap_is_one_call() -> None:
 
     whole = call(to_jax(scores), jnp.broadcast_to(to_jax(lengths), (3, 4)))
     outer = jax.vmap(call, in_axes=(0, None))
-    inner = jax.vmap(jax.vmap(call), in_axes=(1, None), out_axes=1)
+    inner = jax.vmap(jax.vmap(call), in_axes=(0, None))
     for mapped in (outer, jax.jit(outer), inner, jax.jit(inner)):
         with sp.count_calls() as calls:
             found = jax.block_until_ready(mapped(to_jax(scores), to_jax(lengths)))

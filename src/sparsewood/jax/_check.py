@@ -33,9 +33,7 @@ class Given(NamedTuple):
         return len(self.parts)
 
 
-def check_given(
-    scores: Any, structure: Structure, lengths: Any, temperature: Any = 1.0
-) -> Given:
+def check_given(scores: Any, structure: Structure, lengths: Any, temperature: Any = 1.0) -> Given:
     """The checks of `sparsewood` that look at shapes and dtypes. Others run when values are known.
 
     Args:
@@ -45,11 +43,14 @@ def check_given(
             omitted.
         temperature: a number, or an array that broadcasts to the batch shape.
     """
-    flat = check_input(_outline(scores), structure, _outline(lengths))
+    flat = check_input(_outline(scores), structure, None)
+    parts = tuple(flat.scores.shape[1:])
+    if lengths is not None:
+        check_input(_outline(scores), structure, _outline(lengths, structure.full_size(parts)))
     divisor = check_temperature(_outline(temperature), flat.scores, flat.batch)
     if isinstance(divisor, float):
         temperature = divisor
-    batch, parts = tuple(flat.batch.shape), tuple(flat.scores.shape[1:])
+    batch = tuple(flat.batch.shape)
     table = jnp.asarray(scores)
     dtype = table.dtype
     table = table.astype(jnp.promote_types(dtype, jnp.float32))
@@ -71,19 +72,22 @@ def check_gold(gold: Any, structure: Structure, given: Given) -> jax.Array:
     return jnp.asarray(gold)
 
 
-def _outline(x: Any) -> Any:
-    """A tensor of ones with the shape and dtype of an array, without memory. Others: as they are."""
+def _outline(x: Any, full: tuple[int, ...] | None = None) -> Any:
+    """A tensor with the shape and dtype of an array, without memory. Other values: as they are.
+
+    It holds the sizes `full` of an instance if these are given, else ones.
+    """
     if not isinstance(x, jax.Array | np.ndarray):
         return x
     dtype = getattr(torch, str(x.dtype), None)
     if not isinstance(dtype, torch.dtype):
         raise ValueError(f"expected an array of numbers, got dtype {x.dtype}")
-    return torch.ones((), dtype=dtype).expand(x.shape)
+    values = torch.tensor(full or (1,)).to(dtype)
+    several = len(values) > 1 and x.shape[-1:] == values.shape
+    return (values if several else values[0]).expand(x.shape)
 
 
-def _shared(
-    lengths: jax.Array, batch: tuple[int, ...], full: tuple[int, ...] | None
-) -> jax.Array:
+def _shared(lengths: jax.Array, batch: tuple[int, ...], full: tuple[int, ...] | None) -> jax.Array:
     """Lengths for each instance, given for the first batch dimensions only."""
     sizes = 1 if full is not None and len(full) > 1 else 0
     own = lengths.ndim - sizes

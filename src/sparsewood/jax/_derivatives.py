@@ -47,9 +47,7 @@ def _(potential: Potential, primals: Any, tangents: Any) -> tuple[jax.Array, jax
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def with_slope(
-    potential: Potential, scores: jax.Array, rest: Rest
-) -> tuple[jax.Array, jax.Array]:
+def with_slope(potential: Potential, scores: jax.Array, rest: Rest) -> tuple[jax.Array, jax.Array]:
     """The potential of each instance, (*batch,), and its gradient, (*batch, *parts)."""
     batch = scores.shape[: scores.ndim - potential.ndim]
     results = tuple(jax.ShapeDtypeStruct(shape, scores.dtype) for shape in (batch, scores.shape))

@@ -47,7 +47,9 @@ class _OnArrays:
     dtypes: tuple[np.dtype[Any], ...]
 
     def __call__(self, *operands: jax.Array | None) -> tuple[NDArray[Any], ...]:
-        found = self.compute(*(None if x is None else torch.tensor(np.asarray(x)) for x in operands))
+        found = self.compute(
+            *(None if x is None else torch.tensor(np.asarray(x)) for x in operands)
+        )
         tables = (tensor.detach().numpy() for tensor in found)
         pairs = zip(tables, self.dtypes, strict=True)
         return tuple(table.astype(dtype, copy=False) for table, dtype in pairs)

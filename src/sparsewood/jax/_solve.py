@@ -91,7 +91,7 @@ class Task:
         with torch.no_grad():
             _, found = solved(given[0], self.structure, *given[1:], self.options)
             tables = self._padded(found)
-        return tuple(table.reshape(*batch, *table.shape[1:]) for table in tables)
+        return tuple(table.reshape((*batch, *table.shape[1:])) for table in tables)
 
     def _padded(self, found: Solution) -> list[Tensor]:
         """The results with one batch dimension."""
@@ -129,7 +129,9 @@ def roots(factor: Tensor, sizes: Tensor, k: int) -> Tensor:
     lower = torch.eye(width, dtype=factor.dtype).repeat(len(sizes), 1, 1)
     lower[(inside[:, :, None] & inside[:, None]).tril()] = factor
     lower.diagonal(dim1=1, dim2=2).reciprocal_()  # the diagonal is stored inverted
-    inverse = torch.linalg.solve_triangular(lower, torch.eye(width, dtype=factor.dtype), upper=False)
+    inverse = torch.linalg.solve_triangular(
+        lower, torch.eye(width, dtype=factor.dtype), upper=False
+    )
     inverse = inverse * inside[:, None]
     y = inverse.sum(-1, keepdim=True)
     root = inverse - y @ (y.mT @ inverse) / y.square().sum(1, keepdim=True)
@@ -172,10 +174,11 @@ def _tangents(
     assert found.support is not None
     used, root = found.support
     batch, real = temperature.shape, root.dtype
+    count = prod(scores.shape[len(batch) :])
 
     def of_structures(table: jax.Array) -> jax.Array:
         """M^T on a table of parts: the sum over the parts of each structure, (*batch, k)."""
-        flat = table.reshape(*batch, 1, -1).astype(real)
+        flat = table.reshape(*batch, 1, count).astype(real)
         return jnp.take_along_axis(flat, used, -1, mode="fill", fill_value=0).sum(-1)
 
     # Where the solver lowered the temperature, the one it found is a constant.
@@ -187,13 +190,12 @@ def _tangents(
     product = partial(jnp.einsum, precision="highest")
     moved = product("...ij,...j->...i", root, along / divisor)
     weights = product("...ji,...j->...i", root, moved)
-    table = jnp.zeros((prod(batch), scores.size // max(1, prod(batch))), real)
-    rows = jnp.arange(len(table))[:, None, None]
-    columns = used.reshape(len(table), *used.shape[-2:])
+    rows = jnp.arange(prod(batch))[:, None, None]
+    columns = used.reshape(len(rows), *used.shape[-2:])
     spread = jnp.broadcast_to(weights[..., None], used.shape).reshape(columns.shape)
-    marginals = table.at[rows, columns].add(spread, mode="drop").reshape(scores.shape)
+    marginals = jnp.zeros((len(rows), count), real).at[rows, columns].add(spread, mode="drop")
     dtype = scores.dtype
-    return weights.astype(dtype), marginals.astype(dtype)
+    return weights.astype(dtype), marginals.reshape(scores.shape).astype(dtype)
 
 
 def _zero(table: jax.Array) -> Any:

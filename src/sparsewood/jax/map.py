@@ -19,9 +19,7 @@ class Best(NamedTuple):
     scores: jax.Array  # (*batch,)
 
 
-def map(
-    scores: jax.Array, structure: Structure, *, lengths: jax.Array | None = None
-) -> Best:
+def map(scores: jax.Array, structure: Structure, *, lengths: jax.Array | None = None) -> Best:
     """The highest scoring structure of each instance and its score: `sparsewood.map`.
 
     The result has no gradient.
@@ -63,5 +61,5 @@ class _Map:
     def __call__(self, scores: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
         batch, (scores, lengths) = one_batch(self.structure, self.ndim, scores, lengths)
         best = _map(scores, self.structure, lengths=lengths)
-        count = best.scores.ndim
-        return best.structures.reshape(*batch, *best.structures.shape[count:]), best.scores.reshape(batch)
+        event = best.structures.shape[best.scores.ndim :]
+        return best.structures.reshape((*batch, *event)), best.scores.reshape(batch)
