@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -106,6 +107,11 @@ def best_times(calls: list[Callable[[], object]], repeats: int) -> list[float]:
     return best
 
 
+def waited(call: Callable[[Any], Any], array: jax.Array) -> Any:
+    """The result of a call, after it is computed."""
+    return jax.block_until_ready(call(array))
+
+
 def differ(found: Any, expected: Tensor) -> float:
     """The largest difference, relative to the largest entry."""
     theirs = expected.numpy()
@@ -123,17 +129,17 @@ def compare(batch: int, repeats: int) -> tuple[Table, list[str]]:
         generator = torch.Generator().manual_seed(0)
         scores = torch.randn(batch, *row.shape, generator=generator)
         array = jnp.asarray(scores.numpy())
-        kinds = [("jit", row.on_tensors, jax.jit(row.on_arrays))]
+        kinds: list[tuple[str, Callable[[Tensor], Tensor], Callable[[Any], Any]]] = [
+            ("jit", row.on_tensors, jax.jit(row.on_arrays))
+        ]
         if not row.name.startswith("map"):
             kinds.append(("gradient", gradient_on_tensors(row), gradient_on_arrays(row)))
         for kind, ours, theirs in kinds:
             difference = differ(theirs(array), ours(scores))
             if difference > (TOLERANCE if kind == "gradient" else 0):
                 wrong.append(f"{row.name} {kind}")
-            a, b = best_times(
-                [lambda ours=ours: ours(scores), lambda f=theirs: jax.block_until_ready(f(array))],
-                repeats,
-            )
+            calls = [partial(ours, scores), partial(waited, theirs, array)]
+            a, b = best_times(calls, repeats)
             table.add_row(
                 row.name, kind, f"{a:.2f}", f"{b:.2f}", f"{b / a:.2f}x", f"{difference:.0e}"
             )

@@ -13,7 +13,6 @@ import torch
 import sparsewood as sp
 import sparsewood.jax as spj
 from sparsewood.testing import draw_scores
-from tests.full import some_quick
 
 TREES = sp.DependencyTrees()
 CALLS: dict[str, Any] = {
@@ -60,8 +59,8 @@ def test_values_are_checked_where_they_are_known(call: str) -> None:
 def test_shapes_are_checked_when_jax_traces(call: str) -> None:
     bad: list[tuple[Any, dict[str, Any], str]] = [
         (jnp.zeros((2, 3, 3)), {}, r"arc scores: expected .*got shape \(2, 3, 3\)"),
-        (jnp.zeros((2, 3, 4), int), {}, "scores: expected a tensor of a floating dtype, got torch.int64"),
-        (jnp.zeros((2, 3, 4)), {"lengths": jnp.ones((3,), int)}, r"lengths: expected shape \(2,\), got \(3,\)"),
+        (jnp.zeros((2, 3, 4), int), {}, "expected a tensor of a floating dtype, got torch.int64"),
+        (jnp.zeros((2, 3, 4)), {"lengths": jnp.ones((3,), int)}, r"lengths: expected .*\(3,\)"),
         (jnp.zeros((2, 3, 4)), {"lengths": jnp.ones(2)}, "lengths: expected an integer dtype"),
         (jnp.zeros(()), {}, r"scores: expected \(\*batch, \*parts\)"),
     ]  # fmt: skip
@@ -92,6 +91,7 @@ def test_other_wrong_arguments() -> None:
         spj.map(jax.random.key(0), TREES)
 
 
+@pytest.mark.full
 def test_the_input_is_not_modified() -> None:
     scores = np.random.default_rng(0).normal(size=(3, 4, 5))
     before = scores.copy()
@@ -102,7 +102,8 @@ def test_the_input_is_not_modified() -> None:
     assert (scores == before).all()
 
 
-@pytest.mark.parametrize("batch", some_quick([256, 4096]))
+@pytest.mark.full
+@pytest.mark.parametrize("batch", [256, 4096])
 def test_large_batches_with_threads(batch: int) -> None:
     """A callback that waits for jax, or for a lock that its caller holds, never returns."""
     code = f"""
@@ -129,6 +130,7 @@ print(bool(jnp.isfinite(scores).all()))
     assert done.stdout == "True\n", done.stderr
 
 
+@pytest.mark.full
 def test_many_calls_in_flight() -> None:
     """Dispatch returns before a call is finished."""
     step = jax.jit(lambda s: spj.sparsemap(s, TREES, max_active=4).marginals)

@@ -14,6 +14,7 @@ import sparsewood as sp
 import sparsewood.jax as spj
 from sparsewood.testing import draw_scores
 from tests.families import FAMILIES, Family, batch_of
+from tests.full import some_quick
 
 LOSSES: dict[str, dict[str, Any]] = {
     "crf_loss": {},
@@ -23,6 +24,7 @@ LOSSES: dict[str, dict[str, Any]] = {
 }
 each_loss = pytest.mark.parametrize("loss", LOSSES)
 TREES = sp.DependencyTrees()
+wraps = pytest.mark.parametrize("wrap", some_quick([jax.jit, lambda f: f]), ids=["jit", "eager"])
 
 
 def problem(family: Family) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -45,8 +47,9 @@ def arrays(*tables: torch.Tensor) -> list[Any]:
 
 
 @each_loss
-@pytest.mark.parametrize("name", FAMILIES)
-def test_as_on_tensors(name: str, loss: str) -> None:
+@pytest.mark.parametrize("name", some_quick(FAMILIES))
+@wraps
+def test_as_on_tensors(wrap: Any, name: str, loss: str) -> None:
     family = FAMILIES[name]
     if loss == "crf_loss" and not family.structure.has_sums:
         return
@@ -63,12 +66,12 @@ def test_as_on_tensors(name: str, loss: str) -> None:
         return (found * share.numpy()).sum(), found
 
     slope = jax.grad(call, has_aux=True)
-    for derivative in (slope, jax.jit(slope)):
-        ours, found = derivative(*arrays(scores, gold, lengths))
-        close(found, expected)
-        close(ours, gradient)
+    ours, found = wrap(slope)(*arrays(scores, gold, lengths))
+    close(found, expected)
+    close(ours, gradient)
 
 
+@pytest.mark.full
 @each_loss
 def test_reductions_and_dtypes(loss: str) -> None:
     scores, gold, lengths = problem(FAMILIES["trees"])
@@ -85,6 +88,7 @@ def test_reductions_and_dtypes(loss: str) -> None:
         assert_allclose(single, expected, rtol=1e-6)
 
 
+@pytest.mark.full
 @each_loss
 def test_vmap_is_one_call(loss: str) -> None:
     scores, gold, lengths = arrays(*problem(FAMILIES["trees"]))
@@ -100,6 +104,7 @@ def test_vmap_is_one_call(loss: str) -> None:
     assert_allclose(slopes, whole, atol=1e-14)
 
 
+@pytest.mark.full
 @each_loss
 def test_derivatives(loss: str) -> None:
     scores = jnp.asarray(draw_scores("normal", 2, (3, 4), seed=0).numpy())
@@ -120,7 +125,8 @@ def test_a_cap_for_training() -> None:
     scores, gold = torch.zeros(1, 6, 7, dtype=torch.float64), torch.zeros(1, 6, dtype=torch.int64)
     expected = sp.sparsemap_loss(scores, gold, TREES, max_active=4)
     assert expected < sp.sparsemap_loss(scores, gold, TREES)
-    close(spj.sparsemap_loss(*arrays(scores, gold), TREES, max_active=4), expected)
+    tables = [jnp.asarray(table.numpy()) for table in (scores, gold)]
+    close(spj.sparsemap_loss(tables[0], tables[1], TREES, max_active=4), expected)
 
 
 def test_bad_gold_structures() -> None:

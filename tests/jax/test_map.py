@@ -12,10 +12,11 @@ import sparsewood as sp
 import sparsewood.jax as spj
 from sparsewood.testing import draw_scores
 from tests.families import FAMILIES, batch_of
+from tests.full import some_quick
 from tests.seats import Seats
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", some_quick(FAMILIES))
 def test_as_on_tensors(name: str) -> None:
     family = FAMILIES[name]
     scores, lengths = batch_of(family)
@@ -51,6 +52,7 @@ class Lone(Seats):
     parts_ndim = None
 
 
+@pytest.mark.full
 def test_a_structure_with_one_batch_dimension() -> None:
     scores = draw_scores("normal", 6, (5,), seed=0)
     expected = sp.map(scores, Lone())

@@ -14,9 +14,11 @@ import sparsewood as sp
 import sparsewood.jax as spj
 from sparsewood.testing import draw_scores
 from tests.families import FAMILIES, batch_of
+from tests.full import some_quick
 
 SUMMED = [name for name, family in FAMILIES.items() if family.structure.has_sums]
 TREES = sp.DependencyTrees()
+wraps = pytest.mark.parametrize("wrap", some_quick([jax.jit, lambda f: f]), ids=["jit", "eager"])
 
 
 def close(found: Any, expected: torch.Tensor, tolerance: float = 1e-12) -> None:
@@ -28,8 +30,9 @@ def test_families_with_sums() -> None:
     assert set(FAMILIES) - set(SUMMED) == {"matching", "partial-matching"}
 
 
-@pytest.mark.parametrize("name", SUMMED)
-def test_as_on_tensors(name: str) -> None:
+@pytest.mark.parametrize("name", some_quick(SUMMED))
+@wraps
+def test_as_on_tensors(wrap: Any, name: str) -> None:
     family = FAMILIES[name]
     scores, lengths = batch_of(family)
     scores[7] = scores[7].nan_to_num(nan=0.0, neginf=0.0) * 1e-7  # no rounding errors of 1e-8
@@ -52,14 +55,14 @@ def test_as_on_tensors(name: str) -> None:
 
     tables = jnp.asarray(scores.numpy()), jnp.asarray(temperature.detach().numpy())
     slope = jax.grad(call, argnums=(0, 1), has_aux=True)
-    for derivative in (slope, jax.jit(slope)):
-        found, answer = derivative(*tables)
-        close(answer.log_partition, dist.log_partition)
-        close(answer.marginals, dist.marginals)
-        for ours, theirs in zip(found, expected, strict=True):
-            close(ours, theirs)
+    found, answer = wrap(slope)(*tables)
+    close(answer.log_partition, dist.log_partition)
+    close(answer.marginals, dist.marginals)
+    for ours, theirs in zip(found, expected, strict=True):
+        close(ours, theirs)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("structure", [TREES, sp.DependencyTrees(projective=True)], ids=str)
 def test_three_derivatives(structure: sp.Structure) -> None:
     scores = jnp.asarray(draw_scores("normal", 1, (3, 4), seed=0).numpy())
@@ -70,6 +73,7 @@ def test_three_derivatives(structure: sp.Structure) -> None:
     check_grads(call, (scores, jnp.array([1.2])), order=3, modes=("rev",), rtol=1e-4)
 
 
+@pytest.mark.full
 def test_the_hessian_is_the_covariance() -> None:
     scores = draw_scores("normal", 1, (3, 4), seed=0)
     parts = TREES.indicator(TREES.enumerate(3)).flatten(1)
@@ -83,6 +87,7 @@ def test_the_hessian_is_the_covariance() -> None:
     close(mu.reshape(12, 12), covariance)
 
 
+@pytest.mark.full
 def test_the_gradient_of_log_z_needs_no_second_call() -> None:
     scores = jnp.asarray(draw_scores("normal", 4, (5, 6), seed=0).numpy())
     for wrap in (lambda f: f, jax.jit):
@@ -98,6 +103,7 @@ def test_forward_mode_is_refused() -> None:
         jax.jvp(lambda s: spj.marginals(s, TREES).marginals, (scores,), (scores,))
 
 
+@pytest.mark.full
 def test_vmap() -> None:
     scores = draw_scores("normal", 6, (4, 5), seed=0)
     temperature = torch.tensor([0.5, 2.0], dtype=torch.float64)
@@ -112,6 +118,7 @@ def test_vmap() -> None:
         close(found.marginals, expected.marginals)
 
 
+@pytest.mark.full
 def test_single_precision() -> None:
     scores = draw_scores("normal", 3, (4, 5), seed=0).float()
     expected = sp.marginals(scores, TREES)

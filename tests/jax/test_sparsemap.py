@@ -21,7 +21,8 @@ from tests.seats import Seats
 
 K = 6
 TREES = sp.DependencyTrees()
-names = pytest.mark.parametrize("name", some_quick(FAMILIES, *FAMILIES))
+wraps = pytest.mark.parametrize("wrap", some_quick([jax.jit, lambda f: f]), ids=["jit", "eager"])
+names = pytest.mark.parametrize("name", some_quick(FAMILIES))
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
@@ -50,8 +51,9 @@ def close(found: Any, expected: Tensor, tolerance: float = 1e-12) -> None:
 
 
 @names
-@pytest.mark.parametrize("cap", ["max_active", "max_support"])
-def test_as_on_tensors(name: str, cap: str) -> None:
+@pytest.mark.parametrize("cap", some_quick(["max_active", "max_support"]))
+@wraps
+def test_as_on_tensors(wrap: Any, name: str, cap: str) -> None:
     family = FAMILIES[name]
     scores, lengths = batch_of(family)
     leaf = scores.clone().requires_grad_()
@@ -74,18 +76,18 @@ def test_as_on_tensors(name: str, cap: str) -> None:
         return value + (to_jax(on_marginals) * post.marginals).sum(), post
 
     slope = jax.grad(call, argnums=(0, 1), has_aux=True)
-    for derivative in (slope, jax.jit(slope)):
-        found, answer = derivative(to_jax(scores), to_jax(temperature))
-        assert_array_equal(answer.structures, padded(post, post.structures))
-        assert_array_equal(answer.weights, weights_of(post).detach())
-        assert_array_equal(answer.marginals, post.marginals.detach())
-        for field in ("sizes", "gap", "status", "calls", "canonical", "temperature"):
-            assert_array_equal(getattr(answer, field), getattr(post, field).detach())
-        assert_array_equal(answer.converged, post.converged)
-        close(found[0], expected[0])
-        close(found[1] / to_jax(largest), expected[1] / largest)
+    found, answer = wrap(slope)(to_jax(scores), to_jax(temperature))
+    assert_array_equal(answer.structures, padded(post, post.structures))
+    assert_array_equal(answer.weights, weights_of(post).detach())
+    assert_array_equal(answer.marginals, post.marginals.detach())
+    for field in ("sizes", "gap", "status", "calls", "canonical", "temperature"):
+        assert_array_equal(getattr(answer, field), getattr(post, field).detach())
+    assert_array_equal(answer.converged, post.converged)
+    close(found[0], expected[0])
+    close(found[1] / to_jax(largest), expected[1] / largest)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("structure", [TREES, sp.LinearChain(), sp.Matching()], ids=str)
 def test_derivatives_of_both_modes_and_orders(structure: sp.Structure) -> None:
     """In the temperature, weights have derivatives of any order."""
@@ -99,6 +101,7 @@ def test_derivatives_of_both_modes_and_orders(structure: sp.Structure) -> None:
     check_grads(call, (scores, jnp.array([1.1, 0.8])), order=2, modes=("fwd", "rev"), rtol=1e-4)
 
 
+@pytest.mark.full
 def test_forward_over_reverse() -> None:
     scores = to_jax(draw(1, 3, 4))
 
@@ -129,6 +132,7 @@ def test_fewer_structures_are_padded_and_more_are_capped() -> None:
     assert (cooled.sizes <= 2).all()
 
 
+@pytest.mark.full
 def test_canonical_weights() -> None:
     scores = draw(4, 4, 5)
     expected = sp.sparsemap(scores, TREES, max_support=5, weights="canonical")
@@ -152,6 +156,7 @@ def test_expectations_and_the_mode() -> None:
         post.expect(jnp.zeros((3, 2)))
 
 
+@pytest.mark.full
 def test_vmap_is_one_call() -> None:
     scores = draw(12, 4, 5).reshape(3, 4, 4, 5)
     lengths = torch.tensor([4, 3, 2, 4])
@@ -175,6 +180,7 @@ def test_vmap_is_one_call() -> None:
     close(slope(to_jax(scores.flatten(0, 1)), to_jax(lengths.repeat(3))), gradient)
 
 
+@pytest.mark.full
 def test_jacobians() -> None:
     """Forward and reverse mode map over directions."""
     scores = to_jax(draw(1, 3, 4)[0])
@@ -189,6 +195,7 @@ def test_jacobians() -> None:
     assert np.linalg.matrix_rank(table) > 0
 
 
+@pytest.mark.full
 def test_lengths_are_shared_along_the_last_batch_dimensions() -> None:
     scores, lengths = draw(6, 4, 5).reshape(2, 3, 4, 5), torch.tensor([4, 2])
     expected = sp.sparsemap(scores, TREES, lengths=lengths, max_active=K)
@@ -203,6 +210,7 @@ def test_lengths_are_shared_along_the_last_batch_dimensions() -> None:
     close(found.marginals, matching.marginals)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("doubles", [True, False])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_dtypes(dtype: str, doubles: bool) -> None:
@@ -227,6 +235,7 @@ def test_dtypes(dtype: str, doubles: bool) -> None:
     close(slope.astype("float64"), gradient.double(), 4 * tolerance)
 
 
+@pytest.mark.full
 def test_single_precision_loses_little_where_a_support_is_large() -> None:
     """The derivative takes the square root of the inverse, whose condition is moderate."""
     scores = draw(4, 20, 21).float()
@@ -246,6 +255,7 @@ def test_single_precision_loses_little_where_a_support_is_large() -> None:
     close(slope, gradient, 1e-5)
 
 
+@pytest.mark.full
 def test_no_instances() -> None:
     post = jax.jit(lambda s: spj.sparsemap(s, TREES, max_active=2))(jnp.zeros((0, 3, 4)))
     assert post.structures.shape == (0, 2, 3)
@@ -254,6 +264,7 @@ def test_no_instances() -> None:
     assert slope(jnp.zeros((0, 3, 4))).shape == (0, 3, 4)
 
 
+@pytest.mark.full
 def test_one_instance_without_batch() -> None:
     scores = draw(1, 4, 5)
     expected = sp.sparsemap(scores[0], TREES, max_active=K)
@@ -263,6 +274,7 @@ def test_one_instance_without_batch() -> None:
     assert post.mode.tolist() == expected.mode.tolist()
 
 
+@pytest.mark.full
 def test_a_structure_of_your_own() -> None:
     """Two adjacent seats: no native solver, and one batch dimension."""
     scores = draw(4, 5)
@@ -281,6 +293,7 @@ def test_a_structure_of_your_own() -> None:
     assert_array_equal(mapped.weights.reshape(4, 4), post.weights)
 
 
+@pytest.mark.full
 def test_control_flow_and_checkpoints() -> None:
     tables = to_jax(draw(6, 3, 4)).reshape(3, 2, 3, 4)
 

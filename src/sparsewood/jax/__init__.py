@@ -8,20 +8,18 @@
 >>> post.structures[0].tolist(), post.weights[0].tolist()
 ([[0, 1], [2, 0], [0, 1]], [0.875, 0.125, 0.0])
 
-Structures are those of `sparsewood`, such as `sp.DependencyTrees()`. Needs the extra `jax`; no other
-module of the library imports this one.
+Structures are those of `sparsewood`, such as `sp.DependencyTrees()`. Needs the extra `jax`; no
+other module of the library imports this one.
 """
+
+from importlib.util import find_spec
 
 from sparsewood._internal.extras import how_to_install
 
-try:
-    import jax as _jax  # noqa: F401
-except ModuleNotFoundError as error:
-    if error.name != "jax":
-        raise
+if find_spec("jax") is None:
     raise ModuleNotFoundError(
         f"sparsewood.jax needs jax (extra [jax]): {how_to_install('jax')}", name="jax"
-    ) from None
+    )
 
 from sparsewood.jax.losses import crf_loss, hinge_loss, perceptron_loss, sparsemap_loss
 from sparsewood.jax.map import Best, map

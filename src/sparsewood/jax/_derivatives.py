@@ -7,7 +7,6 @@ derivative is one call on the host.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol
 
 import jax
@@ -33,10 +32,12 @@ class Potential(Protocol):
 Rest = tuple[jax.Array | None, ...]  # arguments without derivative
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0,))
-def value_of(potential: Potential, scores: jax.Array, rest: Rest) -> jax.Array:
+def _value_of(potential: Potential, scores: jax.Array, rest: Rest) -> jax.Array:
     """The potential of each instance, (*batch,). Also has forward mode, once."""
     return with_slope(potential, scores, rest)[0]
+
+
+value_of = jax.custom_jvp(_value_of, nondiff_argnums=(0,))
 
 
 @value_of.defjvp
@@ -46,8 +47,7 @@ def _(potential: Potential, primals: Any, tangents: Any) -> tuple[jax.Array, jax
     return value, along.sum(tuple(range(value.ndim, along.ndim)))
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
-def with_slope(potential: Potential, scores: jax.Array, rest: Rest) -> tuple[jax.Array, jax.Array]:
+def _with_slope(potential: Potential, scores: jax.Array, rest: Rest) -> tuple[jax.Array, jax.Array]:
     """The potential of each instance, (*batch,), and its gradient, (*batch, *parts)."""
     batch = scores.shape[: scores.ndim - potential.ndim]
     results = tuple(jax.ShapeDtypeStruct(shape, scores.dtype) for shape in (batch, scores.shape))
@@ -72,11 +72,11 @@ def _backward(potential: Potential, kept: Any, grads: Any) -> tuple[jax.Array, N
     return total, None
 
 
+with_slope = jax.custom_vjp(_with_slope, nondiff_argnums=(0,))
 with_slope.defvjp(_forward, _backward, symbolic_zeros=True)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
-def gradient(
+def _gradient(
     function: Callable[..., Sequence[Tensor]],
     inputs: tuple[jax.Array, ...],
     along: tuple[jax.Array, ...],
@@ -99,6 +99,7 @@ def _gradient_backward(function: Any, kept: Any, grads: Any) -> tuple[Any, Any, 
     return found[: len(inputs)], found[len(inputs) :], None
 
 
+gradient = jax.custom_vjp(_gradient, nondiff_argnums=(0,))
 gradient.defvjp(_gradient_forward, _gradient_backward)
 
 
@@ -109,7 +110,8 @@ class _WithSlope:
     def __call__(self, scores: Tensor, *rest: Tensor | None) -> tuple[Tensor, Tensor]:
         with torch.enable_grad():
             value = self.potential(scores.requires_grad_(), *rest)
-            return value, *torch.autograd.grad(value.sum(), scores)
+            (slope,) = torch.autograd.grad(value.sum(), scores)
+            return value, slope
 
 
 @dataclass(frozen=True)

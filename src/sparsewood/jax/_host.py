@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import torch
+from jax.core import Tracer
 from numpy.typing import NDArray
 from torch import Size, Tensor
 
@@ -34,7 +35,7 @@ def on_host(
     wraps it in a `jax.errors.JaxRuntimeError` with the same text.
     """
     call = _OnArrays(compute, tuple(np.dtype(result.dtype) for result in results))
-    if any(isinstance(operand, jax.core.Tracer) for operand in operands):
+    if any(isinstance(operand, Tracer) for operand in operands):
         return jax.pure_callback(call, results, *operands, vmap_method="broadcast_all")
     return tuple(jnp.asarray(table) for table in call(*operands))
 
@@ -58,9 +59,9 @@ class _OnArrays:
 def one_batch(
     structure: Structure, ndim: int, scores: Tensor, *tables: Tensor | None
 ) -> tuple[Size, list[Any]]:
-    """The batch shape of `scores` (*batch, *parts), with parts of `ndim` dimensions; and the tables.
+    """The batch shape of `scores` (*batch, *parts), with parts of `ndim` dimensions; all tables.
 
-    The tables, (*batch, ...) or None, have one batch dimension if `structure` takes no more.
+    The tables, (*batch, ...) or None, get one batch dimension if `structure` takes no more.
     """
     given, batch = [scores, *tables], scores.shape[: scores.ndim - ndim]
     if structure.parts_ndim is not None:

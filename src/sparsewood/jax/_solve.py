@@ -88,8 +88,9 @@ class Task:
         self, scores: Tensor, lengths: Tensor | None, temperature: Tensor
     ) -> tuple[Tensor, ...]:
         batch, given = one_batch(self.structure, len(self.parts), scores, lengths, temperature)
+        scores, lengths, temperature = given
         with torch.no_grad():
-            _, found = solved(given[0], self.structure, *given[1:], self.options)
+            _, found = solved(scores, self.structure, lengths, temperature, self.options)
             tables = self._padded(found)
         return tuple(table.reshape((*batch, *table.shape[1:])) for table in tables)
 
@@ -138,8 +139,7 @@ def roots(factor: Tensor, sizes: Tensor, k: int) -> Tensor:
     return torch.nn.functional.pad(root, (0, k - width, 0, k - width))
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0,))
-def solve(
+def _solve(
     task: Task, scores: jax.Array, lengths: jax.Array | None, temperature: jax.Array
 ) -> Found:
     """SparseMAP of scores (*batch, *parts), float32 or float64, at temperatures (*batch,)."""
@@ -148,6 +148,9 @@ def solve(
     count = len(SparsePosterior._fields)
     support = Support(*found[count:]) if task.derivatives else None
     return Found(SparsePosterior(*found[:count]), support)
+
+
+solve = jax.custom_jvp(_solve, nondiff_argnums=(0,))
 
 
 @solve.defjvp
