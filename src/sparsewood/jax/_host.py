@@ -1,8 +1,10 @@
 """PyTorch code on the values of jax arrays.
 
-XLA calls it by `jax.pure_callback`. Handlers for `jax.ffi` would save some ten microseconds per
-call, but the build would need the headers of jaxlib, and all checks of values would have to be
-written a second time.
+XLA calls it back. On the CPU this is a `buffer_callback`, which reads and writes the memory of XLA.
+`jax.pure_callback` would copy the arguments to new arrays on threads that may all be waiting for
+callbacks: with one core and large arrays it never returns. Handlers for `jax.ffi` would save some
+ten microseconds per call, but the build would need the headers of jaxlib, and all checks of values
+would have to be written a second time.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import torch
 from jax.core import Tracer
+from jax.experimental.buffer_callback import buffer_callback
 from numpy.typing import NDArray
 from torch import Size, Tensor
 
@@ -34,26 +37,44 @@ def on_host(
     An exception of `compute` reaches the caller as it is, except in compiled functions, where XLA
     wraps it in a `jax.errors.JaxRuntimeError` with the same text.
     """
-    call = _OnArrays(compute, tuple(np.dtype(result.dtype) for result in results))
-    if any(isinstance(operand, Tracer) for operand in operands):
-        return jax.pure_callback(call, results, *operands, vmap_method="broadcast_all")
-    return tuple(jnp.asarray(table) for table in call(*operands))
+    given = tuple(operand is not None for operand in operands)
+    call = _OnArrays(compute, given, tuple(np.dtype(result.dtype) for result in results))
+    arrays = [operand for operand in operands if operand is not None]
+    if not any(isinstance(array, Tracer) for array in arrays):
+        return tuple(jnp.asarray(table) for table in call(*arrays))
+    method: Any = {"vmap_method": "broadcast_all"}
+    return jax.lax.platform_dependent(
+        *arrays,
+        cpu=buffer_callback(_OnBuffers(call), results, **method),
+        default=lambda *arrays: jax.pure_callback(call, results, *arrays, **method),
+    )
 
 
 @dataclass(frozen=True)
 class _OnArrays:
-    """`compute` on arrays; jax compiles equal ones once."""
+    """`compute` on arrays, without the operands that are None; jax compiles equal ones once."""
 
     compute: Compute
+    given: tuple[bool, ...]  # which operands are not None
     dtypes: tuple[np.dtype[Any], ...]
 
-    def __call__(self, *operands: jax.Array | None) -> tuple[NDArray[Any], ...]:
-        found = self.compute(
-            *(None if x is None else torch.tensor(np.asarray(x)) for x in operands)
-        )
-        tables = (tensor.detach().numpy() for tensor in found)
+    def __call__(self, *arrays: Any) -> tuple[NDArray[Any], ...]:
+        left = iter(arrays)
+        operands = (torch.tensor(np.asarray(next(left))) if is_ else None for is_ in self.given)
+        tables = (tensor.detach().numpy() for tensor in self.compute(*operands))
         pairs = zip(tables, self.dtypes, strict=True)
         return tuple(table.astype(dtype, copy=False) for table, dtype in pairs)
+
+
+@dataclass(frozen=True)
+class _OnBuffers:
+    """The same on memory of XLA."""
+
+    call: _OnArrays
+
+    def __call__(self, context: Any, results: Sequence[Any], *arrays: Any) -> None:
+        for result, table in zip(results, self.call(*arrays), strict=True):
+            np.asarray(result)[...] = table
 
 
 def one_batch(
