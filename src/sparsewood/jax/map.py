@@ -39,6 +39,8 @@ def map(scores: jax.Array, structure: Structure, *, lengths: jax.Array | None = 
             `jax.errors.JaxRuntimeError` with the same text.
 
     Example:
+        >>> import jax.numpy as jnp
+        >>> import sparsewood.jax as spj
         >>> best = spj.map(jnp.array([[[3.0, 1.0], [2.0, 2.5]]]), sp.Matching())
         >>> best.structures.tolist(), best.scores.tolist()
         ([[0, 1]], [5.5])

@@ -49,6 +49,8 @@ def marginals(
             are a `jax.errors.JaxRuntimeError` with the same text.
 
     Example:
+        >>> import jax.numpy as jnp
+        >>> import sparsewood.jax as spj
         >>> dist = spj.marginals(jnp.zeros((1, 2, 3)), sp.DependencyTrees())
         >>> round(float(jnp.exp(dist.log_partition[0])))  # two words have three trees
         3

@@ -52,6 +52,8 @@ def sparsemap(
             are a `jax.errors.JaxRuntimeError` with the same text.
 
     Example:
+        >>> import jax.numpy as jnp
+        >>> import sparsewood.jax as spj
         >>> scores = jnp.array([[[1.5, 0.0, 1.0], [0.0, 1.0, 0.0]]])
         >>> post = spj.sparsemap(scores, sp.DependencyTrees(), max_active=3)
         >>> post.structures[0].tolist(), post.weights[0].tolist()
