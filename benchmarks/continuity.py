@@ -26,7 +26,7 @@ from timing import threads
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood.inference.sparsemap import Weights
+from sparsewood.inference._options import Weights
 from sparsewood.structures.base import Structure
 
 KINDS: tuple[Weights, Weights] = ("solver", "canonical")

@@ -9,6 +9,7 @@ _EXTRAS = (
     "anywidget",
     "docstring_parser",
     "huggingface_hub",
+    "jax",
     "pyepo",
     "rich",
     "safetensors",
@@ -54,11 +55,12 @@ def test_the_command_says_in_a_line_what_to_install(arguments: list[str]) -> Non
     assert "(extra [lab]): pip install " in line
 
 
-def test_structures_for_pyepo_say_what_to_install() -> None:
-    done = _run("import sparsewood.pyepo")
+@pytest.mark.parametrize("extra", ["pyepo", "jax"])
+def test_modules_say_what_to_install(extra: str) -> None:
+    done = _run(f"import sparsewood.{extra}")
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    assert "sparsewood.pyepo needs pyepo (extra [pyepo]): pip install pyepo" in last
+    assert f"sparsewood.{extra} needs {extra} (extra [{extra}]): pip install {extra}" in last
 
 
 def test_the_public_names_are_all_that_dir_shows() -> None:

@@ -40,7 +40,7 @@ def _module(name: str) -> str:
     return getattr(getattr(sp, name), "__module__", "")
 
 
-@pytest.mark.parametrize("name", ["sparsewood", *modules_with_examples()])
+@pytest.mark.parametrize("name", ["sparsewood", "sparsewood.jax", *modules_with_examples()])
 def test_the_examples_run(name: str) -> None:
     names = {"sp": sp, "torch": torch}
     result = doctest.testmod(importlib.import_module(name), extraglobs=names)

@@ -18,6 +18,7 @@ PACKAGES = (
     "sparsewood.draw",
     "sparsewood.estimators",
     "sparsewood.inference",
+    "sparsewood.jax",
     "sparsewood.nn",
     "sparsewood.structures",
     "sparsewood.testing",

@@ -9,7 +9,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
 OURS = {"test", "lint", "docs", "dev", "wasm"}  # for development
 ROW = re.compile(r"^\| `(\w+)` \| ([^|]*) \|", re.M)
-ALONE = {"notebook", "pyepo", "cuda"}  # without `lab`
+ALONE = {"notebook", "pyepo", "jax", "cuda"}  # without `lab`
 
 
 def _rows() -> dict[str, str]:

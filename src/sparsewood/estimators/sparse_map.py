@@ -5,17 +5,15 @@ from typing import Literal
 
 from sparsewood._internal.numbers import check_real
 from sparsewood.estimators.base import Estimator, Problem
-from sparsewood.inference._check import check_cap
-from sparsewood.inference.sparsemap import (
-    TemperatureGradient,
+from sparsewood.inference._cooled import TemperatureGradient
+from sparsewood.inference._options import (
     Unconverged,
     Weights,
+    check_options,
     check_solver,
-    check_support,
     check_unconverged,
-    check_weights,
-    sparsemap,
 )
+from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.sparse_posterior import SparsePosterior
 
 
@@ -50,12 +48,8 @@ class SparseMAP(Estimator):
 
     def __post_init__(self) -> None:
         check_real("temperature", self.temperature, positive=True)
-        check_real("tol", self.tol)
-        check_cap("max_active", self.max_active)
-        check_cap("max_iter", self.max_iter)
-        check_cap("max_support", self.max_support)
-        check_weights(self.weights)
-        check_support(self.max_support, self.max_active, self.max_iter, self.temperature_gradient)
+        caps = self.max_active, self.max_iter, self.max_support
+        check_options(self.tol, *caps, self.weights, self.temperature_gradient)
         check_solver(self.solver)
         check_unconverged(self.on_unconverged)
 

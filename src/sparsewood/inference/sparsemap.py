@@ -3,31 +3,34 @@
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from sparsewood._internal.batch import BatchShape
-from sparsewood._internal.numbers import check_real
 from sparsewood._internal.transforms import is_transformed
 from sparsewood.calls import count
 from sparsewood.inference import generic, native
 from sparsewood.inference._check import (
-    check_cap,
+    Flat,
     check_input,
     check_positive,
     check_temperature,
     no_structures,
 )
 from sparsewood.inference._cooled import TemperatureGradient, cooled
+from sparsewood.inference._options import (
+    Options,
+    Unconverged,
+    Weights,
+    check_options,
+    check_solver,
+    check_unconverged,
+)
 from sparsewood.inference._solution import Solution, new_solution
 from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.status import Status, UnconvergedError, tally
 from sparsewood.structures.base import Structure
-
-Unconverged = Literal["return", "warn", "raise"]
-Weights = Literal["solver", "canonical"]
 
 
 def sparsemap(
@@ -110,15 +113,29 @@ def sparsemap(
         >>> best.structures[0].tolist(), best.weights[0].tolist()
         ([[0, 1], [2, 0]], [0.875, 0.125])
     """
-    batch, scores, lengths = check_input(scores, structure, lengths)
-    temperature = check_temperature(temperature, scores, batch)
-    tol = check_real("tol", tol)
-    max_active = check_cap("max_active", max_active)
-    max_iter = check_cap("max_iter", max_iter)
-    max_support = check_cap("max_support", max_support)
-    check_weights(weights)
-    check_support(max_support, max_active, max_iter, temperature_gradient)
     check_unconverged(on_unconverged)
+    options = check_options(tol, max_active, max_iter, max_support, weights, temperature_gradient)
+    flat, found = solved(
+        scores, structure, lengths, temperature, options, temperature_gradient, solver
+    )
+    post = _posterior(found, structure, flat)
+    if on_unconverged != "return":
+        _report(post, on_unconverged)
+    return post
+
+
+def solved(
+    scores: Tensor,
+    structure: Structure,
+    lengths: Tensor | None,
+    temperature: float | Tensor,
+    options: Options,
+    gradient: TemperatureGradient = "constant",
+    solver: Literal["native", "generic"] | None = None,
+) -> tuple[Flat, Solution]:
+    """The checked input of `sparsemap`, and its solution."""
+    batch, scores, lengths = flat = check_input(scores, structure, lengths)
+    temperature = check_temperature(temperature, scores, batch)
     solve = _pick(structure, solver)
     with batch:
         # A compiled graph cannot branch on values; the native solver checks them instead.
@@ -130,26 +147,20 @@ def sparsemap(
             temperatures = temperature.double()
         else:
             temperatures = _same_temperature(temperature, scores)
-        caps = max_active, max_iter, max_support
-        rest = tol, *caps, weights == "canonical"
         if scores.shape[0] == 0:
             found = _empty(scores, structure, temperatures)
         elif in_graph:
-            found = solve(scores, structure, lengths, temperatures, *rest, batch)
-        elif max_support is None:
-            found = _solve(solve, scores, structure, lengths, temperatures, *rest)
+            found = solve(scores, structure, lengths, temperatures, *options, batch)
+        elif options.max_support is None:
+            found = _solve(solve, scores, structure, lengths, temperatures, *options)
         else:
 
             def lower(scores: Tensor, temperatures: Tensor) -> Solution:
-                return _solve(solve, scores, structure, lengths, temperatures, *rest)
+                return _solve(solve, scores, structure, lengths, temperatures, *options)
 
-            penalised = structure.penalised(scores)
-            found = cooled(lower, scores, temperatures, penalised, temperature_gradient)
+            found = cooled(lower, scores, temperatures, structure.penalised(scores), gradient)
     count("map", found.calls)
-    post = _posterior(found, scores, structure, lengths, batch)
-    if on_unconverged != "return":
-        _report(post, on_unconverged)
-    return post
+    return flat, found
 
 
 def _same_temperature(temperature: float, scores: Tensor) -> Tensor:
@@ -178,42 +189,6 @@ def _solve(
         raise
 
 
-def check_solver(solver: str | None) -> None:
-    """Require the name of a solver, or None."""
-    if solver not in (None, "native", "generic"):
-        raise ValueError(f'solver must be "native", "generic" or None, got {solver!r}')
-
-
-def check_weights(weights: str) -> None:
-    """Require a kind of weights."""
-    if weights not in get_args(Weights):
-        raise ValueError(f'weights must be "solver" or "canonical", got {weights!r}')
-
-
-def check_support(
-    max_support: int | None, max_active: int | None, max_iter: int | None, gradient: str
-) -> None:
-    """Reject `max_support` together with a cap that may stop before the optimum."""
-    if gradient not in get_args(TemperatureGradient):
-        raise ValueError(f'temperature_gradient must be "constant" or "scores", got {gradient!r}')
-    if gradient == "scores" and torch.compiler.is_compiling():
-        raise ValueError('temperature_gradient="scores": a compiled graph supports only "constant"')
-    for name, cap in (("max_active", max_active), ("max_iter", max_iter)):
-        if max_support is not None and cap is not None:
-            raise ValueError(
-                f"max_support={max_support} with {name}={cap}: max_support needs the optimum, "
-                f"which {name} may miss; choose one"
-            )
-
-
-def check_unconverged(choice: str) -> None:
-    """Require a choice for unsolved instances that the call supports."""
-    if choice not in get_args(Unconverged):
-        raise ValueError(f'on_unconverged must be "return", "warn" or "raise", got {choice!r}')
-    if choice != "return" and torch.compiler.is_compiling():
-        raise ValueError(f'on_unconverged="{choice}": a compiled graph supports only "return"')
-
-
 def _report(post: SparsePosterior, choice: Unconverged) -> None:
     """Warn about unsolved instances, or raise."""
     bad = (~post.converged).nonzero()
@@ -240,10 +215,9 @@ def _pick(structure: Structure, solver: str | None) -> Callable[..., Solution]:
     return native.solve
 
 
-def _posterior(
-    found: Solution, scores: Tensor, structure: Structure, lengths: Tensor | None, batch: BatchShape
-) -> SparsePosterior:
+def _posterior(found: Solution, structure: Structure, flat: Flat) -> SparsePosterior:
     """The solution for (B, *parts) as a posterior with the batch shape."""
+    batch, scores, lengths = flat
     return SparsePosterior(
         structure,
         found.structures,
