@@ -67,6 +67,23 @@ struct Matching : Bipartite<Partial> {
         return g.sum(found) > 0;
     }
 
+#ifndef __CUDACC_RTC__
+    // The second best matching differs from the best in one cycle of exchanges, or in one path that
+    // ends at a free option (Chegireddy & Hamacher 1987, "Algorithms for finding K-best perfect
+    // matchings"). Prices make all exchanges cost something or nothing; the cheapest path from each
+    // slot is looked for as long as it may be the cheapest of all.
+    bool best_two(const double* table, int16_t* code, Second& found) {
+        if (!match(Thread{}, table, code)) return false;
+        found = Second();
+        if (Partial) owner[0] = -1;
+        for (int i = 0; i < slots; ++i) {
+            if (i % 16 == 15) poll();
+            find_exchange(table, code, i, found);
+        }
+        return true;
+    }
+#endif
+
     // A slot of a that moves to its option in b forces that option's owner in a to move to its own
     // option in b, and so on until an option is free (a path) or the first slot is reached (a
     // cycle). Cycles, and paths from any of their slots on, can be exchanged separately.
@@ -123,6 +140,39 @@ struct Matching : Bipartite<Partial> {
   private:
     static constexpr double kDone = -kForbidden;
     static constexpr int kPoll = 256;  // rows that are read between two polls
+
+#ifndef __CUDACC_RTC__
+    // The cheapest exchange in which slot i leaves its option (Dijkstra). `value` is the cost of the
+    // path to an option.
+    void find_exchange(const double* table, const int16_t* code, int start, Second& found) {
+        int own = code[start], at = own;
+        double cost = 0;
+        for (int j = 0; j < width; ++j) open[j] = price[j], value[j] = kDone;
+        for (int i = start;; i = owner[at]) {
+            if (i >= 0) see_options(table + base(i), code[i], cost);
+            if (i == start) value[own] = kDone;
+            cost = kDone;
+            for (int j = 0; j < width; ++j)
+                if (value[j] < cost && open[j] != kDone) cost = value[j], at = j;
+            if (!(cost < found.drop)) return;
+            open[at] = kDone;
+            if (at != own && owner[at] >= 0) continue;
+            double saved = price[own] - price[at];
+            found.see(cost + (saved > 0 ? saved : 0), start);
+            if (at == own) return;
+        }
+    }
+
+    // What the options of a row cost a slot that would leave its own at `cost` so far.
+    void see_options(const double* row, int own, double cost) {
+        double best = row[own] - price[own];
+        for (int j = 0; j < width; ++j) {
+            double more = best - (row[j] - open[j]);
+            double x = cost + (more > 0 ? more : 0);
+            value[j] = x < value[j] ? x : value[j];
+        }
+    }
+#endif
 
     template <class G>
     SPARSEWOOD_HD bool match(const G& g, const double* table, int16_t* code) {

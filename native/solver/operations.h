@@ -41,27 +41,21 @@ std::vector<Solution> solve_batch(MakeWorker make_worker, const Scores& scores,
     return solutions;
 }
 
-template <class MakeWorker>
-std::vector<Ranking> kbest_batch(MakeWorker make_worker, const Scores& scores, int64_t k,
-                                 int threads) {
+template <class Family>
+std::vector<Ranking> kbest_batch(const Scores& scores, int64_t k, int threads) {
     std::vector<Ranking> rankings(static_cast<size_t>(scores.batch));
-    for_each_instance(scores.batch, threads, make_worker, [&](auto& worker, int64_t b) {
-        const double* table = worker.table(scores, b);
-        Ranking& ranking = rankings[static_cast<size_t>(b)];
-        BestFirst search(worker.family(), table);
-        std::vector<int16_t> code;
-        for (int64_t found = 0; found < k && search.next(code); ++found)
-            ranking.append(worker.family(), code.data());
-        if (ranking.part_counts.empty()) scores.no_structure(b);
-        ranking.calls = search.calls();
-    });
+    for_each_instance(
+        scores.batch, threads, [] { return Ranker<Family>(); },
+        [&](auto& ranker, int64_t b) {
+            ranker.rank(scores, b, k, rankings[static_cast<size_t>(b)]);
+        });
     return rankings;
 }
 
 template <class Family>
 Operations operations_of() {
     return {[](auto... rest) { return argmax_batch(&worker_of<Family>, rest...); },
-            [](auto... rest) { return kbest_batch(&worker_of<Family>, rest...); },
+            [](auto... rest) { return kbest_batch<Family>(rest...); },
             [](auto... rest) { return solve_batch(&worker_of<Family>, rest...); }};
 }
 
