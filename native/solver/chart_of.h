@@ -20,10 +20,9 @@
 #include "families/simplex.h"
 #include "families/subset.h"
 #include "families/trees.h"
-#include "sums/alignment_steps.h"
+#include "solver/small_charts.h"
 #include "sums/binary_spans.h"
 #include "sums/few_children.h"
-#include "sums/item_sets.h"
 #include "sums/projective_trees.h"
 #include "sums/segment_chart.h"
 
@@ -158,89 +157,33 @@ struct ChartOf<BinaryTrees> : KnownChart {
     }
 };
 
-// Rows are the shorter side. All steps into a cell have its score.
+// Rows are the shorter side.
 template <>
 struct ChartOf<Warping> : KnownChart {
-    using Chart = AlignmentPaths;
-    static Chart make(const Warping& f) {
-        return made<Chart>({f.shorter, f.longer}, {3, f.shorter, f.longer});
-    }
+    using Chart = WarpingPaths;
+    static Chart make(const Warping& f) { return made<Chart>({f.shorter, f.longer}, {}); }
 
     template <class F>
     static void each_part(const Warping& f, const Chart&, F add) {
         int64_t part = 0;
         for (int i = 0; i < f.shorter; ++i)
-            for (int j = 0; j < f.longer; ++j)
-                for (int step = 0; step < 3; ++step) add(part++, f.base(i + j) + f.option(i, i + j));
+            for (int j = 0; j < f.longer; ++j) add(part++, f.base(i + j) + f.option(i, i + j));
     }
 };
 
-// Only the diagonal steps are parts.
 template <>
 struct ChartOf<GappedAlignment> : KnownChart {
-    using Chart = GappedSteps;
-    static Chart make(const GappedAlignment& f) {
-        return made<Chart>({f.slots, f.width - 1}, {3, f.slots, f.width - 1});
-    }
+    using Chart = GappedSets;
+    static Chart make(const GappedAlignment& f) { return made<Chart>({f.slots, f.width - 1}, {}); }
 
     template <class F>
-    static void each_part(const GappedAlignment& f, const Chart& chart, F add) {
-        int64_t count = int64_t(f.slots) * (f.width - 1);
-        chart.each_part(Single{}, [&](int64_t part, int64_t at) {
-            int64_t pair = at - 2 * count;  // diagonal steps come last
-            add(part, pair < 0 ? kNothing : pair + pair / (f.width - 1) + 1);
-        });
-    }
-};
-
-// Each of the items taken or left out, whatever their number.
-struct FreeItems {
-    int64_t parts, cells, goal;
-    int labels;
-    int items;
-
-    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t*) {
-        items = static_cast<int>(size[0]);
-        labels = 1;
-        parts = 2 * int64_t(items);
-        goal = sets(items);
-        cells = goal + 1;
-    }
-
-    template <bool Back, class F>
-    SPARSEWOOD_HD void each_node(F f) const {
-        f(Node{0, 0, 0, 1, {{sets(0), 1, items > 0 ? 2 : 1, -1}, {}}});
-        for (int i = 0; i < items; ++i)
-            f(Node{sets(i), 2 * int64_t(i), 2, 1, {{sets(i + 1), 1, i + 1 < items ? 2 : 1, -1}, {}}});
-    }
-
-  private:
-    // The sets of the first i items, once for each option of the next.
-    SPARSEWOOD_HD int64_t sets(int i) const { return parts + 2 * int64_t(i); }
-};
-
-// Sets of items by a chart of the kind that their bounds need.
-struct BoundedItems {
-    int64_t parts, cells, goal;
-    int labels;
-    bool free;
-    FreeItems any;
-    ItemSets counted;
-
-    // size: (n, fewest, most).
-    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape) {
-        free = size[1] <= 0 && size[2] == size[0];
-        labels = 1;
-        any.set_size(size, shape);
-        if (!free) counted.set_size(size, shape);
-        parts = free ? any.parts : counted.parts;
-        cells = free ? any.cells : counted.cells;
-        goal = free ? any.goal : counted.goal;
-    }
-
-    template <bool Back, class F>
-    SPARSEWOOD_HD void each_node(F f) const {
-        free ? any.each_node<Back>(f) : counted.each_node<Back>(f);
+    static void each_part(const GappedAlignment& f, const Chart&, F add) {
+        int64_t part = 0;
+        for (int i = 0; i < f.slots; ++i)
+            for (int j = 1; j < f.width; ++j) {
+                add(part++, kNothing);
+                add(part++, f.base(i) + j);
+            }
     }
 };
 
@@ -255,25 +198,6 @@ struct ChartOf<Subset> : KnownChart {
     template <class F>
     static void each_part(const Subset& f, const Chart& chart, F add) {
         for (int64_t c = 0; c < chart.parts; ++c) add(c, c < 2 * f.slots ? c ^ 1 : kNothing);
-    }
-};
-
-// One of the items.
-struct OneItem {
-    int64_t parts, cells, goal;
-    int labels;
-
-    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t*) {
-        parts = size[0];
-        labels = 1;
-        goal = 2 * parts;
-        cells = goal + 1;
-    }
-
-    template <bool Back, class F>
-    SPARSEWOOD_HD void each_node(F f) const {
-        for (int64_t i = 0; i < parts; ++i) f(Node{0, 0, 0, 1, {{parts + i, 0, 1, -1}, {}}});
-        f(Node{parts, 0, static_cast<int>(parts), 1, {{goal, 0, 1, -1}, {}}});
     }
 };
 

@@ -21,7 +21,7 @@ class ChartSearch {
         cells_.assign(static_cast<size_t>(best_.chart.parts), kNothing);
         left_ = best_.begin([&](auto read) {
             Of::each_part(family, best_.chart, [&](int64_t part, int64_t cell) {
-                cells_[static_cast<size_t>(part)] = cell;
+                cells_[static_cast<size_t>(part)] = static_cast<int32_t>(cell);
                 read(part, cell == kNothing ? &kZero : table + cell);
             });
         });
@@ -53,7 +53,7 @@ class ChartSearch {
     static constexpr double kZero = 0;
     const Family* family_ = nullptr;
     BestDerivations<typename Of::Chart> best_;
-    std::vector<int64_t> cells_;  // of the table, by part of the chart
+    std::vector<int32_t> cells_;  // of the table, by part of the chart
     bool started_ = false, left_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "canonical/by_facets.h"
 #include "group/block.h"
 #include "solver/batch.h"
 #include "solver/best_swaps.h"
@@ -29,6 +30,8 @@ class Ranker {
             put_map_first();
             ++out.calls;
         }
+        out.events.reserve(found_.size() * static_cast<size_t>(family_.event_size()));
+        out.parts.reserve(found_.size() * static_cast<size_t>(family_.slots));
         for (const Found& one : found_) out.append(family_, one.code.data());
     }
 
@@ -94,6 +97,7 @@ class Ranker {
     // Among equals the oracle's structure comes first, so that the best one is that of argmax().
     void put_map_first() {
         Found first{0, std::vector<int16_t>(static_cast<size_t>(family_.slots))};
+        forget(family_);
         if (!family_(Thread{}, table_, first.code.data())) return;
         first.total = total(first.code);
         if (first.total < found_[0].total) return;
