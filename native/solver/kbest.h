@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "canonical/by_facets.h"
@@ -20,6 +21,8 @@ namespace sparsewood {
 template <class Family>
 class Ranker {
   public:
+    explicit Ranker(Family family) : family_(std::move(family)) {}
+
     void rank(const Scores& scores, int64_t b, int64_t k, Ranking& out) {
         read(scores, b);
         found_.clear();
