@@ -92,6 +92,9 @@ struct Warping {
         return option == 0 ? -1 : cell(first(slot) + option - 1, slot);
     }
 
+    // The option of (i, slot - i).
+    SPARSEWOOD_HD int option(int i, int slot) const { return i - first(slot) + 1; }
+
     template <class G>
     SPARSEWOOD_HD void shift(const G&, double*) const {}
 
@@ -137,7 +140,7 @@ struct Warping {
     SPARSEWOOD_HD void walk_back(const double* table, int16_t* code) const {
         int k = slots - 1, i = shorter - 1;
         while (true) {
-            code[k] = static_cast<int16_t>(i - first(k) + 1);
+            code[k] = static_cast<int16_t>(option(i, k));
             if (k == 0) return;
             const double* one = paths(k - 1);
             double best = one[i - 1] > one[i] ? one[i - 1] : one[i];

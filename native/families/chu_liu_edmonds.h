@@ -20,7 +20,7 @@
 // need 32 bits.
 #pragma once
 
-#include "group/group.h"
+#include "families/family.h"
 
 namespace sparsewood {
 
@@ -108,8 +108,33 @@ struct ChuLiuEdmonds {
         return !SingleRoot || g.total(roots) == 1;
     }
 
+#ifndef __CUDACC_RTC__
+    // After argmax<SingleRoot>() by a thread: what the second best tree scores less, and a word whose
+    // head differs (Camerini, Fratta & Maffioli 1980, "The k best spanning arborescences of a
+    // network"). One component gets its arc from elsewhere, the others keep theirs: from a head that
+    // is not below the component, or from the same head into another member.
+    template <bool SingleRoot>
+    Second second(const double* scores, const int16_t* tree) {
+        number_tree(tree);
+        for (int node = heads; node < nodes; ++node)
+            for (int m = begin[node - heads]; m < begin[node - heads + 1]; ++m)
+                position[members[m]] = arc_head[members[m]] == arc_head[node] ? kEntered : kDone;
+        Second found;
+        for (int node = 1; node < nodes; ++node) {
+            if (position[node] == kEntered) continue;
+            if (node % kPollRows == 0) poll();
+            Second own;
+            int word = enter_elsewhere<SingleRoot>(scores, node, own);
+            own.see(change_head<SingleRoot>(scores, node, word), word);
+            found.see(own.drop, word - 1);
+        }
+        return found;
+    }
+#endif
+
   private:
     static constexpr int32_t kNew = 0, kDone = -1;
+    static constexpr int32_t kEntered = -2;  // the arc into the cycle around it enters here
 
     // An arc into a component, compared by number of root arcs (if these count), then by score.
     struct Arc {
@@ -146,6 +171,72 @@ struct ChuLiuEdmonds {
         base_roots[node] = static_cast<int16_t>(arc.roots);
         position[node] = kNew;
     }
+
+#ifndef __CUDACC_RTC__
+    // Numbers the words below each word consecutively: component[w] to path[w] - 1.
+    void number_tree(const int16_t* tree) {
+        int16_t *child = path_words, *sibling = first_word;
+        for (int w = 0; w < heads; ++w) child[w] = sibling[w] = 0;
+        for (int w = words; w > 0; --w) {
+            sibling[w] = child[tree[w - 1]];
+            child[tree[w - 1]] = static_cast<int16_t>(w);
+        }
+        int next = 1;
+        component[0] = 0;
+        for (int w = child[0]; w > 0;) {
+            component[w] = next++;
+            if (child[w] > 0) {
+                w = child[w];
+                continue;
+            }
+            path[w] = next;
+            while (w > 0 && sibling[w] == 0) {
+                w = tree[w - 1];
+                path[w] = next;
+            }
+            w = sibling[w];
+        }
+    }
+
+    // Follows the arc into a node down to its word. Sees the losses of arcs from the same head into
+    // other members on the way.
+    template <bool SingleRoot>
+    int enter_elsewhere(const double* scores, int node, Second& own) const {
+        int head = arc_head[node];
+        while (node > words) {
+            double given = row_of(scores, node)[head];
+            int roots = SingleRoot ? roots_at(node, head) : 0, inner = 0, added = 0;
+            for (int m = begin[node - heads]; m < begin[node - heads + 1]; ++m) {
+                int member = members[m];
+                if (position[member] == kEntered) {
+                    inner = member;
+                    continue;
+                }
+                double score = score_of<SingleRoot>(scores, member, head, added);
+                if (!SingleRoot || added == roots) own.see(given - score, 0);
+            }
+            node = inner;
+        }
+        return node;
+    }
+
+    // What the best arc into a node loses that comes from another head, not below `word`.
+    template <bool SingleRoot>
+    double change_head(const double* scores, int node, int word) const {
+        const double* row = row_of(scores, node);
+        int head = arc_head[node];
+        auto low = static_cast<uint32_t>(component[word]);
+        auto below = static_cast<uint32_t>(path[word]) - low;
+        double best = kForbidden;
+        for (int j = 0; j < heads; ++j) {
+            bool legal = static_cast<uint32_t>(component[j]) - low >= below && j != head;
+            if (SingleRoot) legal &= roots_at(node, j) == base_roots[node];
+            double x = legal ? row[j] : kForbidden;
+            best = x > best ? x : best;
+        }
+        return base_score[node] - best;
+    }
+#endif
 
     // The best arc of a row whose root arcs are not counted.
     template <class G>

@@ -31,10 +31,13 @@
 // affinely
 //   independent; the solver starts from them, computes their weights and certifies the solution.
 //
-// The k best (kbest.h) use the MAP oracle and fix(): slots are fixed from the first on, and options
-// of the next slot are excluded by forbidding table[base(slot) + option], the empty option
-// included. If fix() keeps too many structures, some are listed twice; if too few, some are lost.
-// sparsewood.testing detects both.
+// The k best (kbest.h) of a family without a chart use the MAP oracle and fix(): slots are fixed, and
+// options are excluded by forbidding table[base(slot) + option], the empty option included. If fix()
+// keeps too many structures, some are listed twice; if too few, some are lost. sparsewood.testing
+// detects both. They take less time for a family that also has, for Thread only:
+//
+// - best_two(table, code, second): the MAP oracle, which also finds how much less the second best
+//   structure scores, and a slot in which it differs.
 //
 // Members that refer to the caller's padded arrays:
 //
@@ -54,6 +57,16 @@ namespace sparsewood {
 
 constexpr double kAlways = -kForbidden;
 constexpr double kNever = 0;
+
+// The second best structure, relative to the best.
+struct Second {
+    double drop = -kForbidden;  // the score of the best minus its own
+    int slot = -1;              // in which they differ; -1: there is no second structure
+
+    SPARSEWOOD_HD void see(double other, int where) {
+        if (other < drop) drop = other, slot = where;
+    }
+};
 
 // A row of the table in the caller's array: cell c (after the empty one) is array[start + c step].
 // Cells from skip_begin to skip_end are never read and forbidden.

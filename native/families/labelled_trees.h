@@ -37,18 +37,27 @@ struct LabelledTrees {
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
-        int64_t count = int64_t(slots) * (slots + 1);
-        for (int64_t c = g.lane(); c < count; c += g.size())
-            arcs[c] = best_label_score(table + c * labels, labels);
-        g.sync();
+        read_arcs(g, table);
         if (!trees(g, arcs, heads)) return false;
-        for (int i = g.lane(); i < slots; i += g.size()) {
-            int first = heads[i] * labels;
-            code[i] = static_cast<int16_t>(first + best_label(table + base(i) + first, labels));
-        }
-        g.sync();
+        write_code(g, table, code);
         return true;
     }
+
+#ifndef __CUDACC_RTC__
+    // The second best tree has other arcs, or the second label of one arc. (Trees that are not
+    // projective.)
+    bool best_two(const double* table, int16_t* code, Second& found) {
+        read_arcs(Thread{}, table);
+        if (!trees.best_two(arcs, heads, found)) return false;
+        write_code(Thread{}, table, code);
+        for (int i = 0; i < slots; ++i) {
+            const double* row = table + base(i);
+            for (int o = heads[i] * labels; o < (heads[i] + 1) * labels; ++o)
+                if (o != code[i]) found.see(row[code[i]] - row[o], i);
+        }
+        return true;
+    }
+#endif
 
     // Takes the better label where heads are equal, and crosses the other arcs as in trees.h.
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
@@ -103,6 +112,26 @@ struct LabelledTrees {
             out[2 * i] = i < slots ? code[i] / labels : -1;
             out[2 * i + 1] = i < slots ? code[i] % labels : -1;
         }
+    }
+
+  private:
+    // The score of every arc with its best label.
+    template <class G>
+    SPARSEWOOD_HD void read_arcs(const G& g, const double* table) {
+        int64_t count = int64_t(slots) * (slots + 1);
+        for (int64_t c = g.lane(); c < count; c += g.size())
+            arcs[c] = best_label_score(table + c * labels, labels);
+        g.sync();
+    }
+
+    // The best labels of the arcs of `heads`.
+    template <class G>
+    SPARSEWOOD_HD void write_code(const G& g, const double* table, int16_t* code) const {
+        for (int i = g.lane(); i < slots; i += g.size()) {
+            int first = heads[i] * labels;
+            code[i] = static_cast<int16_t>(first + best_label(table + base(i) + first, labels));
+        }
+        g.sync();
     }
 };
 

@@ -64,6 +64,14 @@ struct TreeOracle<false, SingleRoot> : ChuLiuEdmonds {
         return find<SingleRoot>(g, scores, tree);
     }
 
+#ifndef __CUDACC_RTC__
+    bool best_two(const double* scores, int16_t* tree, Second& found) {
+        if (!argmax<SingleRoot>(Thread{}, scores, tree)) return false;
+        found = this->template second<SingleRoot>(scores, tree);
+        return true;
+    }
+#endif
+
     template <class More>
     SPARSEWOOD_HD double mix(int16_t* a, const int16_t* b, More more) const {
         return mix_trees<SingleRoot>(

@@ -73,8 +73,8 @@ void argmax(const std::string& family, Whole options, Reals scores, Sizes sizes,
     without_gil([&] { operations.argmax(batch, threads, out); });
 }
 
-using Best =
-    std::tuple<Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>, Made<int64_t, nb::ndim<1>>>;
+using Best = std::tuple<Made<int64_t, nb::ndim<2>>, Made<double, nb::ndim<1>>,
+                        Made<int64_t, nb::ndim<1>>, Made<int64_t, nb::ndim<1>>>;
 
 Best kbest(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
            int64_t event, int64_t k, int threads, std::optional<Whole> shape) {
@@ -85,10 +85,20 @@ Best kbest(const std::string& family, Whole options, Reals scores, Sizes sizes, 
     size_t width = static_cast<size_t>(event), total = 0;
     for (const Ranking& one : best) total += one.events.size();
     int64_t *out, *counts, *calls;
+    double* totals;
     Best made{make<int64_t, nb::ndim<2>>({total / width, width}, out),
+              make<double, nb::ndim<1>>({total / width}, totals),
               make<int64_t, nb::ndim<1>>({best.size()}, counts),
               make<int64_t, nb::ndim<1>>({best.size()}, calls)};
-    for (const Ranking& one : best) {
+    for (size_t b = 0; b < best.size(); ++b) {
+        const Ranking& one = best[b];
+        const double* own = batch.instance(static_cast<int64_t>(b));
+        const int64_t* part = one.parts.data();
+        for (int64_t parts : one.part_counts) {
+            *totals = 0;
+            for (int64_t i = 0; i < parts; ++i) *totals += own[*part++];
+            ++totals;
+        }
         out = std::copy(one.events.begin(), one.events.end(), out);
         *counts++ = static_cast<int64_t>(one.events.size() / width);
         *calls++ = one.calls;
@@ -212,8 +222,8 @@ NB_MODULE(_native, m) {
           "Writes the highest-scoring structure of every instance to events.");
     m.def("kbest", &kbest, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
           "k"_a, "threads"_a, "batch"_a = nb::none(),
-          "The highest-scoring structures of every instance one after the other, their number, and "
-          "how often the oracle was asked.");
+          "The highest-scoring structures of every instance one after the other, their scores, their "
+          "number, and how often the oracle was asked.");
     m.def("solve", &solve, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
           "temperature"_a, "tol"_a, "max_active"_a, "max_iter"_a, "max_support"_a, "canonical"_a,
           "threads"_a, "most_structures"_a = kMostStructures, "batch"_a = nb::none(),

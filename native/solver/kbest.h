@@ -1,83 +1,113 @@
-// The k best structures of a family that can fix the option of a slot (Murty 1968; Lawler 1972).
-//
-// The set of all structures except the best is partitioned by the first slot in which they differ
-// from it: earlier slots keep their options, and the best option of this slot is excluded. One
-// oracle call finds the best structure of each piece; the best of these is the next structure, and
-// its piece is split in the same way.
+// The k best structures of an instance: by the chart of the family, by its second best structures,
+// or by Lawler's algorithm.
 #pragma once
 
-#include <queue>
+#include <algorithm>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "families/family.h"
+#include "canonical/by_facets.h"
+#include "group/block.h"
+#include "solver/batch.h"
+#include "solver/best_swaps.h"
+#include "solver/chart_search.h"
+#include "solver/instance.h"
+#include "solver/lawler.h"
 
 namespace sparsewood {
 
-// A piece of the set of structures, and its best structure.
-struct Piece {
-    double score;
-    std::vector<int16_t> code;
-    int fixed;                    // number of slots that are fixed to the options of the code
-    std::vector<int16_t> banned;  // options excluded for the next slot
-
-    bool operator<(const Piece& other) const {  // ties go to the smaller code
-        return score < other.score || (score == other.score && code > other.code);
-    }
-};
-
+// Owns the memory of one instance at a time.
 template <class Family>
-class BestFirst {
+class Ranker {
   public:
-    BestFirst(Family& family, const double* table)
-        : family_(family), table_(table), copy_(static_cast<size_t>(cells(family))) {
-        push(Piece{0, std::vector<int16_t>(static_cast<size_t>(family.slots)), 0, {}});
-    }
+    explicit Ranker(Family family) : family_(std::move(family)) {}
 
-    // The number of oracle calls.
-    int64_t calls() const { return calls_; }
-
-    // The next best structure; false if there is none left.
-    bool next(std::vector<int16_t>& code) {
-        if (started_) split();
-        if (pieces_.empty()) return false;
-        found_ = pieces_.top();
-        pieces_.pop();
-        code = found_.code;
-        return started_ = true;
+    void rank(const Scores& scores, int64_t b, int64_t k, Ranking& out) {
+        read(scores, b);
+        found_.clear();
+        out.calls = find(k);
+        if (found_.empty()) scores.no_structure(b);
+        std::sort(found_.begin(), found_.end());
+        if (k > 1 && found_.size() > 1 && found_[0].total == found_[1].total) {
+            put_map_first();
+            ++out.calls;
+        }
+        out.events.reserve(found_.size() * static_cast<size_t>(family_.event_size()));
+        out.parts.reserve(found_.size() * static_cast<size_t>(family_.slots));
+        for (const Found& one : found_) out.append(family_, one.code.data());
     }
 
   private:
-    Family& family_;
-    const double* table_;
-    std::vector<double> copy_;
-    std::priority_queue<Piece> pieces_;
-    bool started_ = false;
-    Piece found_;  // the last structure found; its piece is split on the next call
-    int64_t calls_ = 0;
+    struct Found {
+        double total;
+        std::vector<int16_t> code;
 
-    void split() {
-        for (int i = found_.fixed; i < family_.penalised; ++i) {
-            Piece rest{0, found_.code, i, {}};
-            if (i == found_.fixed) rest.banned = found_.banned;
-            rest.banned.push_back(found_.code[static_cast<size_t>(i)]);
-            push(std::move(rest));
+        bool operator<(const Found& other) const {  // ties go to the smaller code
+            return total > other.total || (total == other.total && code < other.code);
         }
+    };
+
+    static constexpr bool kHasChart = ChartOf<Family>::kKnown;
+
+    Family family_;
+    Block memory_;
+    double* table_ = nullptr;
+    std::vector<Found> found_;
+    std::conditional_t<kHasChart, ChartSearch<Family>, NoChartSearch> chart_;
+
+    void read(const Scores& scores, int64_t b) {
+        family_.set_size(scores.size(b), scores.shape.data(), scores.options.data());
+        Arena measure{nullptr};
+        lay_out(measure);
+        Arena arena{memory_.reserve(measure.used)};
+        lay_out(arena);
+        const double* from = scores.instance(b);
+        Reading found = read_scores(Thread{}, family_, from, 1.0, table_);
+        if (found.bad >= 0) scores.reject(b, found.bad, from[found.bad]);
     }
 
-    // Finds the best structure of a piece, and keeps the piece unless it is empty.
-    void push(Piece piece) {
-        poll();
-        copy_.assign(table_, table_ + cells(family_));
-        for (int i = 0; i < piece.fixed; ++i)
-            family_.fix(copy_.data(), i, piece.code[static_cast<size_t>(i)]);
-        for (int16_t option : piece.banned)
-            copy_[static_cast<size_t>(family_.base(piece.fixed) + option)] = kForbidden;
-        ++calls_;
-        if (!family_(Thread{}, copy_.data(), piece.code.data())) return;
-        piece.score = 0;
+    void lay_out(Arena& arena) {
+        family_.lay_out(arena);
+        table_ = arena.take<double>(cells(family_));
+    }
+
+    // Returns the number of oracle calls. One structure is the oracle's.
+    int64_t find(int64_t k) {
+        if constexpr (kHasChart) {
+            if (k > 1 && chart_.begin(family_, table_, k)) return take(chart_, k);
+        } else if constexpr (HasBestTwo<Family>::value) {
+            if (k > 1) return take(BestSwaps<Family>(family_, table_), k);
+        }
+        return take(BestFirst<Family>(family_, table_), k);
+    }
+
+    template <class Search>
+    int64_t take(Search&& search, int64_t k) {
+        std::vector<int16_t> code;
+        while (static_cast<int64_t>(found_.size()) < k && search.next(code))
+            found_.push_back({total(code), code});
+        return search.calls();
+    }
+
+    double total(const std::vector<int16_t>& code) const {
+        double sum = 0;
         for (int i = 0; i < family_.slots; ++i)
-            piece.score += table_[family_.base(i) + piece.code[static_cast<size_t>(i)]];
-        pieces_.push(std::move(piece));
+            sum += table_[family_.base(i) + code[static_cast<size_t>(i)]];
+        return sum;
+    }
+
+    // Among equals the oracle's structure comes first, so that the best one is that of argmax().
+    void put_map_first() {
+        Found first{0, std::vector<int16_t>(static_cast<size_t>(family_.slots))};
+        forget(family_);
+        if (!family_(Thread{}, table_, first.code.data())) return;
+        first.total = total(first.code);
+        if (first.total < found_[0].total) return;
+        auto at = std::find_if(found_.begin(), found_.end(),
+                               [&](const Found& one) { return one.code == first.code; });
+        if (at == found_.end()) at = std::prev(found_.end()), *at = first;
+        std::rotate(found_.begin(), at, std::next(at));
     }
 };
 

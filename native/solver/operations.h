@@ -25,6 +25,17 @@ auto worker_of() {
 #endif
 }
 
+// Likewise what ranks the structures of an instance. In WebAssembly it asks the oracle alone.
+template <class Family>
+auto ranker_of() {
+#if defined(__wasm__)
+    using Any = AnyFamily<Family::kEmpty>;
+    return Ranker<Any>(Any(std::make_unique<ThatFamily<Family>>()));
+#else
+    return Ranker<Family>(Family());
+#endif
+}
+
 template <class MakeWorker>
 void argmax_batch(MakeWorker make_worker, const Scores& scores, int threads, int64_t* events) {
     for_each_instance(scores.batch, threads, make_worker,
@@ -41,19 +52,12 @@ std::vector<Solution> solve_batch(MakeWorker make_worker, const Scores& scores,
     return solutions;
 }
 
-template <class MakeWorker>
-std::vector<Ranking> kbest_batch(MakeWorker make_worker, const Scores& scores, int64_t k,
+template <class MakeRanker>
+std::vector<Ranking> kbest_batch(MakeRanker make_ranker, const Scores& scores, int64_t k,
                                  int threads) {
     std::vector<Ranking> rankings(static_cast<size_t>(scores.batch));
-    for_each_instance(scores.batch, threads, make_worker, [&](auto& worker, int64_t b) {
-        const double* table = worker.table(scores, b);
-        Ranking& ranking = rankings[static_cast<size_t>(b)];
-        BestFirst search(worker.family(), table);
-        std::vector<int16_t> code;
-        for (int64_t found = 0; found < k && search.next(code); ++found)
-            ranking.append(worker.family(), code.data());
-        if (ranking.part_counts.empty()) scores.no_structure(b);
-        ranking.calls = search.calls();
+    for_each_instance(scores.batch, threads, make_ranker, [&](auto& ranker, int64_t b) {
+        ranker.rank(scores, b, k, rankings[static_cast<size_t>(b)]);
     });
     return rankings;
 }
@@ -61,7 +65,7 @@ std::vector<Ranking> kbest_batch(MakeWorker make_worker, const Scores& scores, i
 template <class Family>
 Operations operations_of() {
     return {[](auto... rest) { return argmax_batch(&worker_of<Family>, rest...); },
-            [](auto... rest) { return kbest_batch(&worker_of<Family>, rest...); },
+            [](auto... rest) { return kbest_batch(&ranker_of<Family>, rest...); },
             [](auto... rest) { return solve_batch(&worker_of<Family>, rest...); }};
 }
 

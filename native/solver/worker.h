@@ -29,16 +29,10 @@ class Worker {
     }
 
     void argmax(const Scores& scores, int64_t b, int64_t* events) {
-        const double* theta = table(scores, b);
-        if (!family()(Thread{}, theta, solver_.entering)) scores.no_structure(b);
-        family().event(Thread{}, solver_.entering, events + b * family().event_size());
-    }
-
-    // Sets the family to the size of instance b and reads its table.
-    const double* table(const Scores& scores, int64_t b) {
         double* theta = lay_out(scores, b);
         read(scores, b, 1.0, theta);
-        return theta;
+        if (!family()(Thread{}, theta, solver_.entering)) scores.no_structure(b);
+        family().event(Thread{}, solver_.entering, events + b * family().event_size());
     }
 
     Family& family() { return solver_.family(); }

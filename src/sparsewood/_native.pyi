@@ -37,7 +37,7 @@ def kbest(
     k: int,
     threads: int,
     batch: Sequence[int] | None = None,
-) -> tuple[_Whole, _Whole, _Whole]: ...
+) -> tuple[_Whole, _Reals, _Whole, _Whole]: ...
 def solve(
     family: str,
     options: Sequence[int],

@@ -24,7 +24,11 @@ class Calls:
 
     @property
     def map(self) -> int:
-        """Instances passed to the MAP oracle; SparseMAP and `kbest` pass each several times."""
+        """Instances passed to the MAP oracle.
+
+        SparseMAP passes each several times. `kbest` counts a pass over the chart of an instance as
+        one, and otherwise two calls for each structure after the first but the last.
+        """
         return self._settled()["map"]
 
     @property

@@ -14,11 +14,9 @@ from sparsewood._internal.transforms import is_transformed, on_values
 from sparsewood.calls import count
 from sparsewood.inference import _kernels
 from sparsewood.inference._check import check_input
-from sparsewood.inference.map import total_scores
 from sparsewood.structures.base import NativeStructure, Structure
 
 _LARGEST = 2**31 - 1  # entries in a result
-_PARTS = 2**22  # entries of indicators held at once
 
 
 class KBest(NamedTuple):
@@ -31,11 +29,15 @@ class KBest(NamedTuple):
 def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | None = None) -> KBest:
     """The exact `k` highest scoring structures of each instance, in decreasing order of score.
 
-    After each structure found, the remaining set is partitioned slot by slot, and the MAP oracle
-    finds the best structure of each piece (Murty 1968, "An algorithm for ranking all the
-    assignments in order of increasing cost"; Lawler 1972). This takes at most `k` times the number
-    of slots oracle calls. Supported for trees, chains, matchings and other families that choose one
-    part per slot.
+    For projective trees, binary trees, chains, segmentations, alignments and sets of items, the
+    chart of the MAP oracle is filled once, and lists of best derivations grow as far as they are
+    read (Huang & Chiang 2005, "Better k-best parsing", algorithm 3). For non-projective trees,
+    spanning trees and matchings, the second best structure is found along with the best, and the
+    set of all others is split in two (Camerini, Fratta & Maffioli 1980; Gabow 1977; Chegireddy &
+    Hamacher 1987): `2 k - 2` oracle calls. Charts that do not fit in memory, and the kernels for
+    GPUs, use the MAP oracle alone, at most `k` times the number of slots (Lawler 1972). The best
+    structure is that of `map`; the order of other structures with equal scores is arbitrary, but
+    always the same.
 
     Args:
         scores: (*batch, *parts), floating; as for `sparsemap`.
@@ -72,10 +74,10 @@ def _kbest(scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor |
         if best is not None:
             count("map", best.calls)
             return KBest(best.structures, best.scores.to(scores.dtype))
-    structures, found, calls = on_values(lambda x: _search(x, structure, k, lengths), scores)
+    structures, totals, found, calls = on_values(
+        lambda x: _search(x, structure, k, lengths), scores
+    )
     count("map", calls)
-    instance = torch.arange(len(scores), device=scores.device).repeat_interleave(found)
-    totals = _totals(scores, structures, instance, structure)
     rank = torch.arange(k, device=scores.device)
     missing = rank >= found[:, None]
     at = (found.cumsum(0) - found)[:, None] + torch.where(missing, found[:, None] - 1, rank)
@@ -84,22 +86,16 @@ def _kbest(scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor |
 
 def _search(
     scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Structures (T, *event), ordered by instance; their number and oracle calls, each (B,)."""
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Structures (T, *event) ordered by instance, their scores (T,); sizes and calls, each (B,)."""
     event = _event(structure, scores)
     batch = structure.native_batch(scores, lengths)
     shape = given_batch(len(scores))
     found = _native.kbest(*batch, prod(event), k, get_num_threads(), shape)
-    structures, counts, calls = (torch.from_numpy(array).to(scores.device) for array in found)
-    return structures.reshape(-1, *event), counts, calls
+    structures, *rest = (torch.from_numpy(array).to(scores.device) for array in found)
+    totals, counts, calls = rest
+    return structures.reshape(-1, *event), totals, counts, calls
 
 
 def _event(structure: NativeStructure, scores: Tensor) -> tuple[int, ...]:
     return structure.event_shape(tuple(scores.shape[1:]))
-
-
-def _totals(scores: Tensor, structures: Tensor, instance: Tensor, structure: Structure) -> Tensor:
-    """The score of each of (T, *event) structures of the instances (T,): (T,) float64."""
-    at_once = max(1, _PARTS // max(1, scores.shape[1:].numel()))
-    blocks = zip(structures.split(at_once), instance.split(at_once), strict=True)
-    return torch.cat([total_scores(scores[rows], block, structure) for block, rows in blocks])

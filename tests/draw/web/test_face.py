@@ -82,12 +82,13 @@ def test_two_hundred_problems_of_all_families(face: Page):
     ]
     answers = face.evaluate(SOLVE, asked)
     assert len(answers) == len(CASES) > 200
-    for answer, scores, (name, _, request) in zip(answers, drawn, CASES, strict=True):
+    for answer, scores, (name, kind, request) in zip(answers, drawn, CASES, strict=True):
         structure = FAMILIES[name].structure
         check_posterior(answer["sparsemap"], sp.sparsemap(scores, structure, **request))
         best = sp.kbest(scores, structure, 4)
         there = best.scores[0].isfinite()
-        check_same(answer["kbest"]["structures"], best.structures[0, there])
+        same = int(there.sum()) if kind == "normal" else 1  # of equals the first alone is the same
+        check_same(answer["kbest"]["structures"][:same], best.structures[0, :same])
         close(answer["kbest"]["scores"], best.scores[0, there])
         check_same(answer["map"]["structures"], sp.map(scores, structure).structures)
 
