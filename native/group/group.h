@@ -120,6 +120,20 @@ SPARSEWOOD_HD void where_differ(const int16_t* a, const int16_t* b, int n, F f) 
     }
 }
 
+// Calls f(i) for the slots i < n, in order, that are filled in either of two codes. n is a multiple of
+// kCodeBlock; f may change both codes at i.
+template <class F>
+SPARSEWOOD_HD void where_filled(const int16_t* a, const int16_t* b, int n, F f) {
+    for (int start = 0; start < n; start += kCodeBlock) {
+        CodeBlock x = CodeBlock::load(a + start), y = CodeBlock::load(b + start);
+        for (int w = 0; w < kCodeBlock / 2; ++w) {
+            if ((x.pairs[w] | y.pairs[w]) == 0) continue;
+            for (int i = start + 2 * w; i < start + 2 * w + 2; ++i)
+                if (a[i] != 0 || b[i] != 0) f(i);
+        }
+    }
+}
+
 // Allocates consecutive pieces of one block of memory. With a null base it only
 // measures, so that the same code lays out a workspace and computes its size.
 struct Arena {

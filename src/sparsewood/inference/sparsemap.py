@@ -10,6 +10,7 @@ from torch import Tensor
 
 from sparsewood._internal.batch import BatchShape
 from sparsewood._internal.numbers import check_real
+from sparsewood._internal.part_lists import PartLists
 from sparsewood._internal.transforms import is_transformed
 from sparsewood.calls import count
 from sparsewood.inference import generic, native
@@ -24,7 +25,7 @@ from sparsewood.inference._cooled import TemperatureGradient, cooled
 from sparsewood.inference._solution import Solution, new_solution
 from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.status import Status, UnconvergedError, tally
-from sparsewood.structures.base import Structure
+from sparsewood.structures.base import OwnParts, Structure
 
 Unconverged = Literal["return", "warn", "raise"]
 Weights = Literal["solver", "canonical"]
@@ -244,12 +245,14 @@ def _posterior(
     found: Solution, scores: Tensor, structure: Structure, lengths: Tensor | None, batch: BatchShape
 ) -> SparsePosterior:
     """The solution for (B, *parts) as a posterior with the batch shape."""
+    shape = tuple(scores.shape[1:])
+    left_out = isinstance(structure, OwnParts) and found.structures.shape[1:] == (0,)
     return SparsePosterior(
         structure,
         found.structures,
         found.weights,
         batch.restore(found.sizes),
-        tuple(scores.shape[1:]),
+        shape,
         None if lengths is None else batch.restore(lengths),
         gap=batch.restore(found.gap),
         status=batch.restore(found.status),
@@ -257,6 +260,7 @@ def _posterior(
         canonical=batch.restore(found.canonical),
         temperature=batch.restore(found.temperature),
         _marginals=batch.restore(found.marginals),
+        _listed=PartLists(found.used, shape) if left_out else None,
     )
 
 
