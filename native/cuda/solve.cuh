@@ -214,8 +214,8 @@ __global__ void tally(const int64_t* sizes, const int64_t* widths, const int64_t
     totals[3] = all.pending, totals[4] = failed;
 }
 
-// structures: (total, event), left out if `event` is 0; used: (total, width); factor: (packed). weights (total) and marginals
-// (batch, parts) are float32 if `sums`, (batch, parts) scratch memory, is not null. One
+// structures: (total, event), left out if `event` is 0; used: (total, width); factor: (packed).
+// weights (total) and marginals (batch, parts) are float32 if `sums`, (batch, parts) scratch memory, is not null. One
 // block of several warps per instance: the first sums the marginals.
 __global__ void write_solutions(const char* kept, int64_t kept_share, const int64_t* first,
                                 const int64_t* packed, int64_t event, int64_t width,

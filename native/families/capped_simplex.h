@@ -14,7 +14,7 @@ struct CappedSimplex {
     int items;
     double* share;   // (items) the projection
     double* start;   // (items) where the interval of an item begins
-    double* breaks;  // (2 items) scratch; then the ends of intervals, between which a set is constant
+    double* breaks;  // (2 items) scratch; then the ends of intervals: between two, a set is constant
     int sets;        // number of sets in the mixture
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int count) {
@@ -136,10 +136,11 @@ struct CappedSimplex {
         for (int b = 0; b < count; ++b) taken[b] = 0;
         for (int i = 0; i < items; ++i) {
             if (!is_open(i)) continue;
-            double& first = taken[std::lower_bound(breaks, breaks + count, share[i] - kSame) - breaks];
-            start[i] = first == 0 ? 0 : end == 0 ? share[i] : end;
-            if (first != 0) end = next(start[i], i);
-            first = 1;
+            double* equal = std::lower_bound(breaks, breaks + count, share[i] - kSame);
+            double& is_taken = taken[equal - breaks];
+            start[i] = is_taken == 0 ? 0 : end == 0 ? share[i] : end;
+            if (is_taken != 0) end = next(start[i], i);
+            is_taken = 1;
         }
     }
 

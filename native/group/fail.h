@@ -37,8 +37,8 @@ class OutOfMemory : public std::bad_alloc {
         : what_(std::move(what)),
           message_(what_ + " does not fit in the memory that is free" +
                    (where.empty() ? where : " (" + where + ")") +
-                   ": use smaller batches or instances, or keep fewer structures with max_active or "
-                   "max_support") {}
+                   ": use smaller batches or instances, or keep fewer structures with max_active "
+                   "or max_support") {}
     const char* what() const noexcept override { return message_.c_str(); }
     OutOfMemory at(const std::string& where) const { return OutOfMemory(what_, where); }
 

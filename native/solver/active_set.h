@@ -31,7 +31,7 @@ struct ActiveSet {
     double objective;    // at the last one
 
     static constexpr int kWaiting = 32;         // structures that enter in one pass
-    static constexpr int kFewSlots = 64;        // slots compared in the time of one that is looked up
+    static constexpr int kFewSlots = 64;        // slots compared in the time of looking up one
     static constexpr double kZero = 1e-15;      // weights at or below it are dropped
     static constexpr double kDirection = 1e-9;  // entries of a direction below it are rounding
 
@@ -113,9 +113,9 @@ struct ActiveSet {
         return admit(g, 0, size(), 0, 0);
     }
 
-    // The same for one of several structures in a row, the `first` or a later one. Rows of the factor
-    // begin equally as long as overlaps do, and few overlaps change if structures differ in few
-    // slots.
+    // The same for one of several structures in a row, the `first` or a later one. Rows of the
+    // factor begin equally as long as overlaps do, and few overlaps change if structures differ in
+    // few slots.
     template <class G>
     SPARSEWOOD_HD Entry append_next(const G& g, const int16_t* h, bool first) {
         int k = size(), known = 0;
@@ -310,8 +310,8 @@ struct ActiveSet {
         g.sync();
     }
 
-    // compare() for one waiting structure, given the overlaps `before` of the last active one. False
-    // if both differ in so many slots that this would not be faster.
+    // compare() for one waiting structure, given the overlaps `before` of the last active one.
+    // False if both differ in so many slots that this would not be faster.
     template <class G>
     SPARSEWOOD_HD bool compare_next(const G& g, const int32_t* before) {
         int last = size() - 1, different = 0;

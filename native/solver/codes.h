@@ -99,7 +99,8 @@ struct Codes {
         if constexpr (G::kLists) {
             double s = 0;
             if (filled.exist()) {
-                filled.where_differ(p, q, [&](int i, int sign) { s += sign * scores[base[i] + 1]; });
+                auto add = [&](int i, int sign) { s += sign * scores[base[i] + 1]; };
+                filled.where_differ(p, q, add);
                 return s;
             }
         }

@@ -10,8 +10,8 @@
 namespace sparsewood {
 
 struct FilledSlots {
-    static constexpr int kTogether = 16;  // structures that are compared with all others in one pass
-    static constexpr int kFew = 8;        // lists are used if structures fill at most 1 / kFew slots
+    static constexpr int kTogether = 16;  // structures compared with all others in one pass
+    static constexpr int kFew = 8;        // there are lists if at most 1 / kFew slots are filled
     int slots, stride;
     int most;         // maximum number of filled slots; 0: there are no lists
     int32_t* lists;   // (capacity, most) by place: filled slots in increasing order
@@ -38,8 +38,8 @@ struct FilledSlots {
 
     void copy(const FilledSlots& from, int capacity) {
         if (!exist()) return;
-        std::memcpy(lists, from.lists, sizeof(int32_t) * static_cast<size_t>(capacity) * static_cast<size_t>(most));
-        std::memcpy(counts, from.counts, sizeof(int32_t) * static_cast<size_t>(capacity));
+        for (int64_t i = 0; i < int64_t(capacity) * most; ++i) lists[i] = from.lists[i];
+        for (int p = 0; p < capacity; ++p) counts[p] = from.counts[p];
     }
 
     // Lists the structure at place p.
@@ -89,7 +89,8 @@ struct FilledSlots {
             int some = count - start < kTogether ? count - start : kTogether;
             auto mark = [&](uint8_t value) {
                 for (int w = 0; w < some; ++w)
-                    each(waiting[start + w], [&](int i) { marks[int64_t(i) * kTogether + w] = value; });
+                    each(waiting[start + w],
+                         [&](int i) { marks[int64_t(i) * kTogether + w] = value; });
             };
             mark(1);
             for (int a = 0; a < size; ++a) {
