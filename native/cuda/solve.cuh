@@ -215,8 +215,8 @@ __global__ void tally(const int64_t* sizes, const int64_t* widths, const int64_t
 }
 
 // structures: (total, event), left out if `event` is 0; used: (total, width); factor: (packed).
-// weights (total) and marginals (batch, parts) are float32 if `sums`, (batch, parts) scratch memory, is not null. One
-// block of several warps per instance: the first sums the marginals.
+// weights (total) and marginals (batch, parts) are float32 if `sums`, (batch, parts) scratch
+// memory, is not null. One block of several warps per instance: the first sums the marginals.
 __global__ void write_solutions(const char* kept, int64_t kept_share, const int64_t* first,
                                 const int64_t* packed, int64_t event, int64_t width,
                                 int64_t parts, int64_t* structures, void* weights, int64_t* used,

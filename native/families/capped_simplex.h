@@ -14,7 +14,7 @@ struct CappedSimplex {
     int items;
     double* share;   // (items) the projection
     double* start;   // (items) where the interval of an item begins
-    double* breaks;  // (2 items) scratch; then the ends of intervals: between two, a set is constant
+    double* breaks;  // (2 items) scratch; then the ends of intervals, where the set changes
     int sets;        // number of sets in the mixture
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int count) {

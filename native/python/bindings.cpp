@@ -208,7 +208,7 @@ nb::dict families() {
 
 NB_MODULE(_native, m) {
     listen_to_python();
-    m.def("has_memory", &has_memory, "bytes"_a, "Whether so much memory is free.");
+    m.def("has_memory", &has_memory, "size"_a, "Whether so many bytes are free.");
     m.def("families", &families, "The structs of each family, separated by commas.");
     m.def("argmax", &argmax, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
           "events"_a.noconvert(), "threads"_a, "batch"_a = nb::none(),

@@ -12,8 +12,8 @@ _Whole = NDArray[np.int64]
 _Flags = NDArray[np.bool_]
 _Floats = NDArray[np.floating[Any]]
 
-def has_memory(bytes: int) -> bool:
-    """Whether so much memory is free; True if it is little or the system does not say."""
+def has_memory(size: int) -> bool:
+    """Whether so many bytes are free; True if they are few or the system does not say."""
 
 def families() -> dict[str, str]:
     """The structs of each family, separated by commas: which one its first options choose."""

@@ -17,6 +17,10 @@ class SparsePosterior(Posterior):
 
     Weights and marginals are differentiable with respect to the scores.
 
+    Sets and alignments are stored as lists of parts: `structures` makes their tables when it is
+    first read, which may take far more memory than the solve. Marginals need no tables; `mode`,
+    `topk` and `sample` make only those that they return.
+
     Attributes:
         gap: (*batch,) float64, the duality gap: the objective is within `gap` of its optimum.
         status: (*batch,) int64, how each solve ended: the codes of `Status`.

@@ -26,6 +26,8 @@ def test_some_of_them() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not say")
 def test_tables_that_do_not_fit() -> None:
     wide = PartLists(torch.zeros(3, 1, dtype=torch.int64), (2**20, 2**30))
-    message = r"^structures of shape \(3, 1048576, 1073741824\) take 25,769,803,776 MiB as torch.int64"
+    message = (
+        r"^structures of shape \(3, 1048576, 1073741824\) take 25,769,803,776 MiB as torch.int64"
+    )
     with pytest.raises(MemoryError, match=message):
         wide.tables()

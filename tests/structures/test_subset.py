@@ -125,12 +125,13 @@ def test_argmax_takes_the_first_of_the_best(data: st.DataObject, n: int, seed: i
 
 
 @pytest.mark.parametrize(("k", "n"), [(1_500, 3_000), (300, 3_000)])
-def test_many_items_take_one_call(k: int, n: int) -> None:
+def test_many_items_take_two_calls(k: int, n: int) -> None:
     """The closed form has as many sets as items with a fraction, and rounding must not lose any."""
     scores = draw_scores("normal", 1, (n,), seed=0)
     post = sp.sparsemap(scores, sp.Subset(k))
     share = capped_simplex(scores, k, exact=True)
-    assert (int(post.status), int(post.calls)) == (sp.Status.SOLVED, 1)
+    assert int(post.status) == sp.Status.SOLVED
+    assert int(post.calls) <= 2
     assert int(post.sizes) == ((share > 0) & (share < 1)).sum()
     torch.testing.assert_close(post.marginals, share, rtol=0, atol=1e-11)
 

@@ -41,6 +41,6 @@ def _check_memory(shape: tuple[int, ...], dtype: torch.dtype) -> None:
     size = prod(shape) * dtype.itemsize
     if not _native.has_memory(size):
         raise MemoryError(
-            f"structures of shape {shape} take {size / 2**20:,.0f} MiB as {dtype} tables, more than "
-            "is free: use the marginals, or a few structures by mode, topk or sample"
+            f"structures of shape {shape} take {size / 2**20:,.0f} MiB as {dtype} tables, more "
+            "than is free: use the marginals, or a few structures by mode, topk or sample"
         )

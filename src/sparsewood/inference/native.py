@@ -96,7 +96,8 @@ def _run(
     """Solve a batch, with kernels if the device has them.
 
     `event` is the shape of one structure, (0,) to leave structures out, `lengths` (B, d) or None,
-    `full` the largest lengths. A cap of 0 means no cap. `batch` is the batch shape for error messages.
+    `full` the largest lengths. A cap of 0 means no cap. `batch` is the batch shape for error
+    messages.
     """
     limits = Limits(tol, max_active, max_iter)
     found = None
