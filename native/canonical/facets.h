@@ -118,12 +118,6 @@ struct CellsAlone : AllPenalised {
     bool separate(Pool&) { return false; }
 };
 
-// The maximum number of parts of a structure.
-template <class Family>
-int most_parts(const Family& family) {
-    return family.slots;
-}
-
 // Clears what an oracle remembers of previous scores, which were of a very different magnitude.
 template <class Family>
 void forget(Family&) {}

@@ -81,8 +81,6 @@ void forget(Matching<Partial>& family) {
     family.priced = false;
 }
 
-inline int most_parts(const Subset& family) { return family.most; }
-
 // The number of items is within its bounds.
 template <>
 struct Facets<Subset> : AllPenalised {

@@ -15,8 +15,6 @@
 
 namespace sparsewood {
 
-inline int most_parts(const SpanningTrees& family) { return family.vertices - 1; }
-
 template <>
 class Facets<SpanningTrees> : public AllPenalised {
   public:

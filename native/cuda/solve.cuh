@@ -214,9 +214,9 @@ __global__ void tally(const int64_t* sizes, const int64_t* widths, const int64_t
     totals[3] = all.pending, totals[4] = failed;
 }
 
-// structures: (total, event); used: (total, width); factor: (packed). weights (total) and marginals
-// (batch, parts) are float32 if `sums`, (batch, parts) scratch memory, is not null. One
-// block of several warps per instance: the first sums the marginals.
+// structures: (total, event), left out if `event` is 0; used: (total, width); factor: (packed).
+// weights (total) and marginals (batch, parts) are float32 if `sums`, (batch, parts) scratch
+// memory, is not null. One block of several warps per instance: the first sums the marginals.
 __global__ void write_solutions(const char* kept, int64_t kept_share, const int64_t* first,
                                 const int64_t* packed, int64_t event, int64_t width,
                                 int64_t parts, int64_t* structures, void* weights, int64_t* used,
@@ -232,7 +232,7 @@ __global__ void write_solutions(const char* kept, int64_t kept_share, const int6
     if (warp == 0) write_marginals(g, solver, wide + b * parts, narrow, parts);
     for (int a = warp; a < set.size(); a += warps) {
         const int16_t* code = set.codes.code(a);
-        solver.family().event(g, code, structures + (begin + a) * event);
+        if (event > 0) solver.family().event(g, code, structures + (begin + a) * event);
         write_parts(g, solver.family(), code, used + (begin + a) * width, width);
     }
     for (int a = threadIdx.x; a < set.size(); a += blockDim.x)

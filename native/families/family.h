@@ -98,6 +98,12 @@ SPARSEWOOD_HD constexpr double cross_gap(const Family&) {
     return Family::kCross;
 }
 
+// The maximum number of parts of a structure; overloaded if it is less than that of slots.
+template <class Family>
+SPARSEWOOD_HD int most_parts(const Family& family) {
+    return family.slots;
+}
+
 // propose() and proposed() of a family that has them for this Group; otherwise 0 and a no-op.
 template <class Family, class G>
 SPARSEWOOD_HD auto propose(Family& family, const G& g, const double* table, int)

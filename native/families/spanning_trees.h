@@ -93,16 +93,18 @@ struct SpanningTrees {
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
         int count = 0;
         for (int v = 0; v < vertices; ++v) link[v] = v;
-        for (int i = 1, e = 0; i < vertices; ++i)
-            for (int j = 0; j < i; ++j, ++e)
-                if (a[e] & b[e])
-                    join(i, j);
-                else if (a[e] != b[e])
-                    insert(table, i * vertices + j, count++);
+        int i = 1, first = 0;  // the edges of vertex i to those before it begin at `first`
+        where_filled(a, b, (slots + kCodeBlock - 1) / kCodeBlock * kCodeBlock, [&](int e) {
+            while (e >= first + i) first += i++;
+            if (a[e] & b[e])
+                join(i, e - first);
+            else
+                insert(table, i * vertices + e - first, count++);
+        });
         double gain = 0;
         for (int c = 0; c < count; ++c) {
-            int i = order[c] / vertices, j = order[c] % vertices, e = edge(i, j);
-            bool joins = join(i, j);
+            int u = order[c] / vertices, v = order[c] % vertices, e = edge(u, v);
+            bool joins = join(u, v);
             gain += (joins - a[e]) * table[base(e) + 1];
             order[c] = joins ? e : -1 - e;
         }
@@ -229,5 +231,7 @@ struct SpanningTrees {
         order[count] = ends;
     }
 };
+
+SPARSEWOOD_HD inline int most_parts(const SpanningTrees& family) { return family.vertices - 1; }
 
 }  // namespace sparsewood

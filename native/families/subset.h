@@ -151,4 +151,6 @@ struct Subset {
     }
 };
 
+SPARSEWOOD_HD inline int most_parts(const Subset& family) { return family.most; }
+
 }  // namespace sparsewood

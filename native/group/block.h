@@ -13,9 +13,9 @@ namespace sparsewood {
 // Uninitialised memory, aligned for Arena.
 class Block {
   public:
-    char* reserve(int64_t bytes) {
+    char* reserve(int64_t bytes, const char* what = "a piece") {
         char* memory = try_reserve(bytes);
-        if (!memory) fail_for_memory(bytes);
+        if (!memory) fail_for_memory(bytes, what);
         return memory;
     }
 

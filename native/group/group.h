@@ -20,6 +20,11 @@ using uint64_t = unsigned long long;
 #include <cstring>
 #endif
 
+#if defined(__SSE2__) && !defined(__CUDACC__)
+#include <emmintrin.h>
+#define SPARSEWOOD_SSE2
+#endif
+
 #ifdef __CUDACC__
 #define SPARSEWOOD_HD __host__ __device__
 #else
@@ -94,6 +99,12 @@ SPARSEWOOD_HD inline uint32_t not_zero(uint32_t pair) {
 
 // A bit for each slot of a block in which two codes differ.
 SPARSEWOOD_HD inline uint32_t differences(const int16_t* a, const int16_t* b) {
+#ifdef SPARSEWOOD_SSE2
+    __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a));
+    __m128i y = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b));
+    __m128i same = _mm_packs_epi16(_mm_cmpeq_epi16(x, y), _mm_setzero_si128());
+    return ~static_cast<uint32_t>(_mm_movemask_epi8(same)) & 0xffu;
+#else
     CodeBlock x = CodeBlock::load(a), y = CodeBlock::load(b);
     uint32_t found = 0;
     for (int w = 0; w < kCodeBlock / 2; ++w) {
@@ -101,6 +112,7 @@ SPARSEWOOD_HD inline uint32_t differences(const int16_t* a, const int16_t* b) {
         found |= (other >> 15 & 1u) << 2 * w | (other >> 31) << (2 * w + 1);
     }
     return found;
+#endif
 }
 
 // Calls f(i, a[i], b[i]) for the slots i < n, in order, in which two codes differ. Codes are whole
@@ -116,6 +128,20 @@ SPARSEWOOD_HD void where_differ(const int16_t* a, const int16_t* b, int n, F f) 
         for (; found != 0; found &= found - 1) {
             int i = start + lowest_bit(found);
             f(i, a[i], b[i]);
+        }
+    }
+}
+
+// Calls f(i) for the slots i < n, in order, that are filled in either of two codes. n is a multiple
+// of kCodeBlock; f may change both codes at i.
+template <class F>
+SPARSEWOOD_HD void where_filled(const int16_t* a, const int16_t* b, int n, F f) {
+    for (int start = 0; start < n; start += kCodeBlock) {
+        CodeBlock x = CodeBlock::load(a + start), y = CodeBlock::load(b + start);
+        for (int w = 0; w < kCodeBlock / 2; ++w) {
+            if ((x.pairs[w] | y.pairs[w]) == 0) continue;
+            for (int i = start + 2 * w; i < start + 2 * w + 2; ++i)
+                if (a[i] != 0 || b[i] != 0) f(i);
         }
     }
 }

@@ -43,6 +43,7 @@ struct Pair {
 // the pipeline (and vectorise) without reassociating anything at compile time.
 struct Thread {
     static constexpr int kLanes = 1;
+    static constexpr bool kLists = true;  // whether codes may also be lists: filled_slots.h
     // Minimum number of right-hand sides to solve together, and the multiple of columns.
     static constexpr int kTogether = 4, kColumns = 8;
     static constexpr int lane() { return 0; }

@@ -6,6 +6,7 @@ namespace sparsewood {
 // One lane of a warp as a Group of its own.
 struct Lane {
     static constexpr int kLanes = 1;
+    static constexpr bool kLists = false;
     static __device__ constexpr int lane() { return 0; }
     static __device__ constexpr int size() { return 1; }
     static __device__ constexpr bool leader() { return true; }
@@ -42,6 +43,7 @@ struct Lane {
 struct Warp {
     using Lane = sparsewood::Lane;
     static constexpr int kLanes = 32;
+    static constexpr bool kLists = false;
     static constexpr int kTogether = 2, kColumns = 4;
     static constexpr unsigned kAll = 0xffffffffu;
     static __device__ int lane() { return threadIdx.x & 31; }

@@ -34,10 +34,11 @@ using Made = nb::ndarray<nb::numpy, T, Shape...>;
 template <class T, class... Shape>
 Made<T, Shape...> make(std::initializer_list<size_t> shape, T*& data) {
     size_t count = 1;
-    for (size_t s : shape) count *= s;
+    std::string sides;
+    for (size_t s : shape) count *= s, sides += (sides.empty() ? "" : ", ") + std::to_string(s);
     int64_t bytes = static_cast<int64_t>(count * sizeof(T));
-    if (!has_memory(bytes)) fail_for_memory(bytes);
-    data = new T[count ? count : 1];
+    data = has_memory(bytes) ? new (std::nothrow) T[count ? count : 1] : nullptr;
+    if (!data) fail_for_memory(bytes, "an array of shape (" + sides + "),");
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return Made<T, Shape...>(data, shape, owner);
 }
@@ -167,7 +168,8 @@ nb::dict solve(const std::string& family, Whole options, Reals scores, Sizes siz
     Operations operations = find_family(family, batch.options);
     if (temperature.shape(0) != scores.shape(0))
         throw std::invalid_argument("expected temperature (B,)");
-    Request request{{tol, max_active, max_iter, most_structures}, max_support, canonical};
+    bool events = event > 0;
+    Request request{{tol, max_active, max_iter, most_structures}, max_support, canonical, events};
     std::vector<Solution> solutions;
     without_gil([&] {
         solutions = operations.solve(batch, temperature.data(), request, threads);
@@ -216,6 +218,7 @@ nb::dict families() {
 
 NB_MODULE(_native, m) {
     listen_to_python();
+    m.def("has_memory", &has_memory, "size"_a, "Whether so many bytes are free.");
     m.def("families", &families, "The structs of each family, separated by commas.");
     m.def("argmax", &argmax, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
           "events"_a.noconvert(), "threads"_a, "batch"_a = nb::none(),

@@ -31,6 +31,7 @@ struct ActiveSet {
     double objective;    // at the last one
 
     static constexpr int kWaiting = 32;         // structures that enter in one pass
+    static constexpr int kFewSlots = 64;        // slots compared in the time of looking up one
     static constexpr double kZero = 1e-15;      // weights at or below it are dropped
     static constexpr double kDirection = 1e-9;  // entries of a direction below it are rounding
 
@@ -107,27 +108,31 @@ struct ActiveSet {
         SPARSEWOOD_ROLLED
         for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = h[i];
         g.sync();
+        list_waiting(g, 1);
         compare(g, 1);
         return admit(g, 0, size(), 0, 0);
     }
 
-    // The same for one of several structures in a row, the `first` or a later one. If the previous
-    // one had the same overlaps, the rows of the factor begin equally.
+    // The same for one of several structures in a row, the `first` or a later one. Rows of the
+    // factor begin equally as long as overlaps do, and few overlaps change if structures differ in
+    // few slots.
     template <class G>
     SPARSEWOOD_HD Entry append_next(const G& g, const int16_t* h, bool first) {
         int k = size(), known = 0;
         int16_t* to = waiting(0);
         for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = h[i];
         g.sync();
-        compare(g, 1);
         int32_t *common = overlap, *before = overlap + codes.capacity;
         const double* last = factor.row(k - 1);
+        list_waiting(g, 1);
+        if (first || !compare_next(g, before)) compare(g, 1);
         if (!first)
             while (known + 1 < k && common[known] == before[known]) ++known;
         for (int a = g.lane(); a < known; a += g.size()) columns[a] = last[a];
         g.sync();
         Entry entry = admit(g, 0, k, known, 1);
-        for (int a = g.lane(); a < k; a += g.size()) before[a] = common[a];
+        for (int a = g.lane(); entry == Entry::kEntered && a < k; a += g.size())
+            before[a] = common[a];
         g.sync();
         return entry;
     }
@@ -138,6 +143,7 @@ struct ActiveSet {
     SPARSEWOOD_HD SPARSEWOOD_ONCE int append_waiting(const G& g, int count) {
         int before = size(), known = 0;
         int width = (count + G::kColumns - 1) / G::kColumns * G::kColumns;
+        list_waiting(g, count);
         compare(g, count);
         if (count >= G::kTogether) {
             known = before;
@@ -275,9 +281,26 @@ struct ActiveSet {
         g.sync();
     }
 
+    // Call after the codes of the first `count` waiting structures have changed.
+    template <class G>
+    SPARSEWOOD_HD void list_waiting(const G&, int count) {
+        if constexpr (G::kLists)
+            for (int w = 0; codes.filled.exist() && w < count; ++w)
+                codes.filled.list(codes.place[size() + w], waiting(w));
+    }
+
     // The overlaps of the first `count` waiting structures with the active ones.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE void compare(const G& g, int count) {
+        if constexpr (G::kLists) {
+            if (codes.filled.exist()) {
+                const int32_t* first = codes.place + size();
+                codes.filled.compare(first, count, codes.place, size(), [&](int w, int a, int c) {
+                    overlap[int64_t(w) * codes.capacity + a] = c;
+                });
+                return;
+            }
+        }
         SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size())
             SPARSEWOOD_ROLLED
@@ -285,6 +308,33 @@ struct ActiveSet {
                 overlap[int64_t(w) * codes.capacity + a] =
                     codes.common_parts(typename G::Lane{}, codes.code(a), waiting(w));
         g.sync();
+    }
+
+    // compare() for one waiting structure, given the overlaps `before` of the last active one.
+    // False if both differ in so many slots that this would not be faster.
+    template <class G>
+    SPARSEWOOD_HD bool compare_next(const G& g, const int32_t* before) {
+        int last = size() - 1, different = 0;
+        const int16_t *h = waiting(0), *previous = codes.code(last);
+        auto each = [&](auto visit) {
+            where_differ(h, previous, codes.slots, [&](int i, int mine, int theirs) {
+                if (i < codes.family.penalised) visit(i, mine, theirs);
+            });
+        };
+        each([&](int, int, int) { ++different; });
+        if (different * kFewSlots > codes.stride) return false;
+        for (int a = g.lane(); a < last; a += g.size()) overlap[a] = before[a];
+        g.sync();
+        each([&](int i, int mine, int theirs) {
+            for (int a = g.lane(); a < last; a += g.size()) {
+                int option = codes.code(a)[i];
+                bool counts = !Family::kEmpty || option != 0;
+                overlap[a] += counts * ((option == mine) - (option == theirs));
+            }
+        });
+        if (g.leader()) overlap[last] = codes.common_parts(typename G::Lane{}, previous, h);
+        g.sync();
+        return true;
     }
 
     // Adds waiting structure number w, whose overlaps were computed with `compared` active
@@ -301,7 +351,7 @@ struct ActiveSet {
         bool present = false;
         SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < k; a += g.size()) {
-            if (a >= compared) common[a] = codes.common_parts(lane, codes.code(a), h);
+            if (a >= compared) common[a] = codes.common_at(lane, codes.place[a], p);
             int c = common[a];
             if (c == parts && (!Family::kEmpty || codes.count_parts(lane, codes.code(a)) == c))
                 present = true;

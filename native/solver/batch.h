@@ -71,19 +71,23 @@ struct Request {
     Limits limits;
     int64_t max_support = 0;  // lower the temperature until so many structures suffice; 0: do not
     bool canonical = false;   // the weights are those of canonical.h
+    bool events = true;       // structures are also listed in the caller's encoding
 };
 
 // Structures of one instance.
 struct Structures {
-    Whole events;       // (size, event)
+    Whole events;       // (size, event), or none
     Whole parts;        // of all structures, concatenated
     Whole part_counts;  // (size)
 
     template <class Family>
-    void append(const Family& family, const int16_t* code) {
-        size_t event = static_cast<size_t>(family.event_size()), before = parts.size();
-        events.resize(events.size() + event);
-        family.event(Thread{}, code, events.data() + events.size() - event);
+    void append(const Family& family, const int16_t* code, bool with_event = true) {
+        size_t before = parts.size();
+        if (with_event) {
+            size_t event = static_cast<size_t>(family.event_size());
+            events.resize(events.size() + event);
+            family.event(Thread{}, code, events.data() + events.size() - event);
+        }
         for (int i = 0; i < family.slots; ++i) {
             int64_t part = family.part(i, code[i]);
             if (part >= 0) parts.push_back(part);

@@ -77,9 +77,7 @@ struct Crosses {
     SPARSEWOOD_HD void pair(const G& g, ActiveSet<Family>& set, const double* reduced) {
         Codes<Family>& codes = set.codes;
         int count = set.size();
-        auto is_alone = [&](int a) { return codes.nearest[codes.place[a]] < 0; };
-        for (int a = g.last(count, is_alone); a >= 0; a = g.last(a, is_alone))
-            codes.find_nearest(g, a, count);
+        codes.find_nearest(g, count);
         SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < count; a += g.size()) {
             int p = codes.place[a];
@@ -90,7 +88,7 @@ struct Crosses {
             for (int a = 0; a < count; ++a) {
                 int p = codes.place[a];
                 if (partner[p] >= 0 && bound_at(p) == p)
-                    set.scratch[p] = possible_gain(codes, reduced, p, partner[p]);
+                    set.scratch[p] = possible_gain(g, codes, reduced, p, partner[p]);
             }
     }
 
@@ -123,7 +121,8 @@ struct Crosses {
                                int16_t* child) const {
         int q = partner[p];
         if (q < 0) return 0;
-        double gain = G::kLanes == 1 ? bound[bound_at(p)] : possible_gain(codes, reduced, p, q);
+        double gain = G::kLanes == 1 ? bound[bound_at(p)]
+                                     : possible_gain(typename G::Lane{}, codes, reduced, p, q);
         if (!(gain > least)) return 0;
         copy_code(codes.at(p), codes.stride, child);
         if constexpr (Family::kCross > kNever) return family.cross(reduced, child, codes.at(q));
@@ -132,14 +131,10 @@ struct Crosses {
 
     // The gain of crossing the structures at p and q if every mixture were valid. Both have the
     // same score, so each is better in some slots by as much as it is worse in the others.
-    static SPARSEWOOD_HD double possible_gain(const Codes<Family>& codes, const double* reduced,
-                                              int p, int q) {
-        double difference = 0;
-        where_differ(codes.at(p), codes.at(q), codes.slots, [&](int i, int mine, int theirs) {
-            const double* row = reduced + codes.base[i];
-            difference += fabs(row[theirs] - row[mine]);
-        });
-        return difference / 2;
+    template <class Lane>
+    static SPARSEWOOD_HD double possible_gain(const Lane& lane, const Codes<Family>& codes,
+                                              const double* reduced, int p, int q) {
+        return codes.distance(lane, reduced, p, q) / 2;
     }
 };
 

@@ -38,8 +38,9 @@ auto ranker_of() {
 
 template <class MakeWorker>
 void argmax_batch(MakeWorker make_worker, const Scores& scores, int threads, int64_t* events) {
-    for_each_instance(scores.batch, threads, make_worker,
-                      [&](auto& worker, int64_t b) { worker.argmax(scores, b, events); });
+    for_each_instance(scores.batch, threads, make_worker, [&](auto& worker, int64_t b) {
+        tell_where([&] { return scores.shapes(b); }, [&] { worker.argmax(scores, b, events); });
+    });
 }
 
 template <class MakeWorker>
@@ -47,7 +48,9 @@ std::vector<Solution> solve_batch(MakeWorker make_worker, const Scores& scores,
                                   const double* temperature, const Request& request, int threads) {
     std::vector<Solution> solutions(static_cast<size_t>(scores.batch));
     for_each_instance(scores.batch, threads, make_worker, [&](auto& worker, int64_t b) {
-        worker.solve(scores, b, temperature[b], request, solutions[static_cast<size_t>(b)]);
+        tell_where([&] { return scores.shapes(b); }, [&] {
+            worker.solve(scores, b, temperature[b], request, solutions[static_cast<size_t>(b)]);
+        });
     });
     return solutions;
 }

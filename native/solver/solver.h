@@ -154,6 +154,7 @@ struct Solver {
     static constexpr double kTilt = 1e-12;   // far above rounding, far below any tolerance
     static constexpr int kIdle = 3;          // rounds without improvement at which to end
     static constexpr int kPatience = 100;    // the same, above rounding
+    static constexpr int kProposedRefinements = 3;
     static constexpr double kRounding = 32;  // times the noise
     static constexpr int kIterations = 20;   // per part, before giving up on a degenerate problem
 
@@ -178,6 +179,7 @@ struct Solver {
         for (int i = set.codes.slots + g.lane(); i < set.codes.stride; i += g.size())
             entering[i] = 0;
         set.begin(g);
+        level = proposals > 0;
         for (int c = 1; c < proposals; ++c) {
             proposed(family(), g, c, entering, 0);
             set.append_next(g, entering, c == 1);
@@ -195,9 +197,11 @@ struct Solver {
     // One round: solve over the active set, price, enter. True if it is the last.
     template <class G>
     SPARSEWOOD_HD bool step(const G& g, Status& status) {
+        bool proposed = set.iterations == 0 && proposals > 0;
         settle(g);
         price(g);
         double goal = this->goal();
+        if (proposed && gap > goal) level = false;
         bool stalls = !improves(), ends = stalls || is_at_limit();
         if (!level && (gap <= asked() + 2 * set.codes.slots * tilt() || gap <= goal || ends)) {
             level = true;
@@ -244,7 +248,9 @@ struct Solver {
             g.poll();
             ++set.iterations;
             now = set.factor.solve(g, set.target);
-            if (level) refine(g);
+            // Proposals have small weights, which must not be lost by rounding.
+            int steps = set.iterations == 1 && proposals > 0 ? kProposedRefinements : level;
+            while (steps-- > 0) refine(g);
         } while (set.careful ? set.walk(g) : set.drop_negative(g));
         SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < set.size(); a += g.size()) set.weights[a] = set.target[a];
@@ -273,9 +279,10 @@ struct Solver {
         noise = 2 * kEpsilon * (1 + sums[1]);
     }
 
-    // The score of h minus the score of the first active structure; run by one lane.
-    SPARSEWOOD_HD double above_first(const int16_t* h) const {
-        return set.codes.score_above(reduced, h, set.codes.code(0));
+    // The score of active structure a minus that of the first; run by one lane.
+    template <class Lane>
+    SPARSEWOOD_HD double above_first(const Lane& lane, int a) const {
+        return set.codes.above(lane, reduced, set.codes.place[a], set.codes.place[0]);
     }
 
     // The gap relative to the mean score of the active structures, which equals that of the first
@@ -284,7 +291,7 @@ struct Solver {
     SPARSEWOOD_HD void certify(const G& g) {
         double mean = 0;
         for (int a = 1 + g.lane(); a < set.size(); a += g.size())
-            mean += set.weights[a] * above_first(set.codes.code(a));
+            mean += set.weights[a] * above_first(typename G::Lane{}, a);
         gap -= g.sum(mean);
         if (set.size() == 1 && !is_certified() && is_only(g)) gap = noise = 0;
     }
@@ -332,7 +339,12 @@ struct Solver {
         for (int64_t c = g.lane(); c < count; c += g.size()) reduced[c] = from[c];
         g.sync();
         if constexpr (G::kLanes == 1) {
-            for (int a = 0; a < set.size(); ++a) subtract(0, family().penalised, a, q[a]);
+            for (int a = 0; a < set.size(); ++a)
+                if (const FilledSlots& filled = set.codes.filled; filled.exist())
+                    filled.each(set.codes.place[a],
+                                [&](int i) { reduced[set.codes.base[i] + 1] -= q[a]; });
+                else
+                    subtract(0, family().penalised, a, q[a]);
         } else {
             for (int i = g.lane(); i < family().penalised; i += g.size()) {
                 int a = 0;
@@ -367,7 +379,7 @@ struct Solver {
         reduce(g, set.target);
         double* residual = set.scratch;
         for (int a = g.lane(); a < set.size(); a += g.size())
-            residual[a] = above_first(set.codes.code(a));
+            residual[a] = above_first(typename G::Lane{}, a);
         g.sync();
         set.factor.jacobian(g, residual);
         for (int a = g.lane(); a < set.size(); a += g.size()) set.target[a] += residual[a];

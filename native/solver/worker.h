@@ -25,7 +25,7 @@ class Worker {
                                                 : optimum(theta, range, request.limits);
         if (status == Status::kNoStructure) scores.no_structure(b);
         if (request.canonical) out.canonical = make_canonical(scores, status, request.max_support);
-        write(status, out);
+        write(status, request.events, out);
     }
 
     void argmax(const Scores& scores, int64_t b, int64_t* events) {
@@ -47,7 +47,7 @@ class Worker {
         Arena measure{nullptr};
         solver_.lay_out(measure);
         measure.take<double>(cells(family()));
-        Arena arena{fixed_.reserve(measure.used)};
+        Arena arena{fixed_.reserve(measure.used, "a workspace")};
         solver_.lay_out(arena);
         return arena.take<double>(cells(family()));
     }
@@ -64,7 +64,8 @@ class Worker {
     }
 
     void lay_out_active(Block& block, int room) {
-        if (!try_lay_out_active(block, room, 0)) fail_for_memory(bytes_of_room(room));
+        if (!try_lay_out_active(block, room, 0))
+            fail_for_memory(bytes_of_room(room), "room for " + counted(room));
     }
 
     // False if there is no memory for it plus `more` bytes; the layout is then lost.
@@ -190,7 +191,8 @@ class Worker {
     }
 
     void must_grow() {
-        if (!grow()) fail_for_memory(bytes_of_factor(solver_.room_needed()));
+        int room = solver_.room_needed();
+        if (!grow()) fail_for_memory(bytes_of_factor(room), "a factor for " + counted(room));
     }
 
     // For many structures the capacity grows by a fraction, as memory is quadratic in it.
@@ -199,18 +201,24 @@ class Worker {
         return room_ + (room_ < kMany ? room_ / 2 + solver_.set.size() : room_ / 4);
     }
 
+    static std::string counted(int structures) {
+        return std::to_string(structures) + " structures,";
+    }
+
     static int64_t bytes_of_factor(int64_t structures) {
         return Cholesky::packed(structures) * static_cast<int64_t>(sizeof(double));
     }
 
-    void write(Status status, Solution& out) const {
+    void write(Status status, bool events, Solution& out) const {
         const Family& f = solver_.family();
         int k = solver_.set.size();
-        out.events.reserve(static_cast<size_t>(k) * static_cast<size_t>(f.event_size()));
-        out.parts.reserve(static_cast<size_t>(k) * static_cast<size_t>(f.slots));
-        for (int a = 0; a < k; ++a) out.append(f, solver_.set.codes.code(a));
+        int64_t event = events ? f.event_size() : 0, bytes = k * event * int64_t(sizeof(int64_t));
+        if (!has_memory(bytes)) fail_for_memory(bytes, "a list of " + counted(k));
+        out.events.reserve(static_cast<size_t>(k * event));
+        for (int a = 0; a < k; ++a) out.append(f, solver_.set.codes.code(a), events);
         out.weights.assign(solver_.set.weights, solver_.set.weights + k);
-        if (!has_memory(bytes_of_factor(k))) fail_for_memory(bytes_of_factor(k));
+        if (!has_memory(bytes_of_factor(k)))
+            fail_for_memory(bytes_of_factor(k), "a factor for " + counted(k));
         out.factor.assign(solver_.set.factor.rows, solver_.set.factor.rows + Cholesky::packed(k));
         out.gap = solver_.gap > 0 ? solver_.gap : 0;
         out.status = verdict(solver_, status);

@@ -12,6 +12,9 @@ _Whole = NDArray[np.int64]
 _Flags = NDArray[np.bool_]
 _Floats = NDArray[np.floating[Any]]
 
+def has_memory(size: int) -> bool:
+    """Whether so many bytes are free; True if they are few or the system does not say."""
+
 def families() -> dict[str, str]:
     """The structs of each family, separated by commas: which one its first options choose."""
 
@@ -55,7 +58,10 @@ def solve(
     most_structures: int = ...,
     batch: Sequence[int] | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of a batch of solutions: the fields of `inference._solution.Solution`."""
+    """The arrays of a batch of solutions: the fields of `inference._solution.Solution`.
+
+    `event` counts the numbers of a structure; with 0, `structures` is (T, 0).
+    """
 
 def jacobian(
     used: _Whole | Tensor,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import torch
 from torch import Size, Tensor
@@ -108,7 +108,7 @@ class Posterior(CopiedWithGraph):
         """(T, *parts) 0/1 in the dtype of `weights`: the parts that each structure uses."""
         if self._parts is not None:
             return self._parts
-        return self.structure.indicator(self.structures, self.shape).to(self.weights.dtype)
+        return self._indicator()
 
     @lazy
     def marginals(self) -> Tensor:
@@ -118,7 +118,7 @@ class Posterior(CopiedWithGraph):
     @lazy
     def mode(self) -> Tensor:
         """(*batch, *event): the structure with the largest weight of each instance."""
-        return self._batched(self.structures[self._ranking[self._starts]])
+        return self._batched(self._some(self._ranking[self._starts]))
 
     def expect(self, values: Tensor | Callable[[Tensor, Tensor], Tensor]) -> Tensor:
         """The expectation of `values` under the posterior, per instance.
@@ -160,7 +160,6 @@ class Posterior(CopiedWithGraph):
     def sample(self, k: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
         """`k` independent samples per instance: (k, *batch, *event)."""
         k = check_whole("sample: k", k)
-        structures = self.structures
         weights = self.weights.detach().double()
         share = weights / self._total(weights).flatten()[self.instance]
         # Cumulative weights: instance b covers the interval from b to b + 1.
@@ -169,7 +168,8 @@ class Posterior(CopiedWithGraph):
         index = torch.searchsorted(share.cumsum(0), draw, right=True)
         index = torch.maximum(index, self._starts)  # rounding at the border of two instances
         index = torch.minimum(index, self._starts + self.sizes.flatten() - 1)
-        return structures[index].reshape(k, *self.sizes.shape, *structures.shape[1:])
+        structures = self._some(index.flatten())
+        return structures.reshape(k, *self.sizes.shape, *structures.shape[1:])
 
     def topk(self, k: int) -> Heaviest:
         """The `k` structures with the largest weights: (*batch, k) and (*batch, k, *event).
@@ -180,7 +180,7 @@ class Posterior(CopiedWithGraph):
         rank = torch.arange(k, device=self.sizes.device)
         kept = rank < self.sizes.flatten()[:, None]
         index = self._ranking[self._starts[:, None] + torch.where(kept, rank, 0)]
-        weights, structures = self.weights[index] * kept, self.structures[index]
+        weights, structures = self.weights[index] * kept, self._some(index)
         return Heaviest(self._batched(weights), self._batched(structures))
 
     def forest(self) -> Forest:
@@ -249,14 +249,13 @@ class Posterior(CopiedWithGraph):
         """The posterior of instance `i` of the flattened batch, as a batch of one."""
         i = self._number(i)
         start, size = int(self._starts[i]), int(self.sizes.flatten()[i])
-        found: dict[str, Tensor] = {}
-        for names, pick in (
-            (("structures", "weights", "_parts"), lambda table: table[start : start + size]),
-            (self._per_instance, lambda table: one_of(table, self.sizes.shape, i)),
-        ):
-            tables = {name: getattr(self, name) for name in names}
-            found |= {name: pick(table) for name, table in tables.items() if table is not None}
-        return replace(self, **found)
+        tables = {name: getattr(self, name) for name in self._per_instance}
+        found = {
+            name: one_of(table, self.sizes.shape, i)
+            for name, table in tables.items()
+            if table is not None
+        }
+        return replace(self, **found, **self._between(start, start + size))
 
     def __iter__(self) -> Iterator[Self]:
         return (self[i] for i in range(len(self)))
@@ -296,7 +295,7 @@ class Posterior(CopiedWithGraph):
             f"{type(self).__name__}({self.structure}, {size} structure{'s' * (size != 1)}"
             f"{self._how_it_went()})"
         ]
-        structures = best.structures.reshape(-1, *self.structures.shape[1:])
+        structures = best.structures.flatten(0, best.weights.ndim - 1)
         for weight, structure in zip(best.weights.flatten().tolist(), structures, strict=True):
             lines.append(f"  {weight:.4f}  {structure.tolist()}")
         if size > _SHOWN:
@@ -306,6 +305,19 @@ class Posterior(CopiedWithGraph):
     def _how_it_went(self) -> str:
         """The end of the repr."""
         return ""
+
+    def _some(self, index: Tensor) -> Tensor:
+        """The structures at an index of any shape: (*index, *event)."""
+        return self.structures[index]
+
+    def _indicator(self) -> Tensor:
+        """`parts`, if they carry no gradient."""
+        return self.structure.indicator(self.structures, self.shape).to(self.weights.dtype)
+
+    def _between(self, start: int, stop: int) -> dict[str, Any]:
+        """The fields that have an entry per structure, restricted to some of these."""
+        tables = {name: getattr(self, name) for name in ("structures", "weights", "_parts")}
+        return {name: table[start:stop] for name, table in tables.items() if table is not None}
 
     @lazy
     def _starts(self) -> Tensor:

@@ -44,6 +44,31 @@ def test_gradient_of_the_clipped_scores() -> None:
     torch.testing.assert_close(grad[0], torch.tensor([0.0, 2.0, 3.0, 0.0]).double())
 
 
+def test_many_items_take_one_call() -> None:
+    scores = draw_scores("normal", 1, (10_000,), seed=0).requires_grad_()
+    post = sp.sparsemap(scores, sp.Hypercube())
+    shares = scores.detach().clamp(0, 1)
+    inside = (shares > 0) & (shares < 1)
+    assert (int(post.status), int(post.calls)) == (sp.Status.SOLVED, 1)
+    assert int(post.sizes) == inside.sum() + 1
+    torch.testing.assert_close(post.marginals.detach(), shares, rtol=0, atol=1e-12)
+    (slope,) = torch.autograd.grad((post.marginals * shares.cos()).sum(), scores)
+    torch.testing.assert_close(slope, shares.cos() * inside)
+
+
+def test_equal_shares_do_not_shrink_the_support() -> None:
+    """Nested sets alone would have one set per value, which is too few for gradients."""
+    shares = torch.tensor([[0.3, 0.3, 0.71, 0.21, 0.71, 0.3]], dtype=torch.float64)
+    shares.requires_grad_()
+    post = sp.sparsemap(shares, sp.Hypercube())
+    assert int(post.sizes) == 7
+    assert int(post.calls) == 1
+    torch.testing.assert_close(post.marginals.detach(), shares.detach(), rtol=0, atol=1e-14)
+    slope = torch.arange(1.0, 7.0, dtype=torch.float64)
+    (found,) = torch.autograd.grad(post.marginals @ slope, shares)
+    torch.testing.assert_close(found[0], slope)
+
+
 def test_everything_forbidden_leaves_the_empty_set() -> None:
     post = sp.sparsemap(torch.full((1, 3), -torch.inf), sp.Hypercube())
     assert post.structures.tolist() == [[0, 0, 0]]

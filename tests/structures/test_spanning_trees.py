@@ -132,6 +132,18 @@ def test_a_graph_of_one_vertex_has_a_tree_without_edges() -> None:
     assert slope.isfinite().all()
 
 
+@pytest.mark.parametrize(("n", "scale"), [(16, 1.0), (20, 0.3)])
+def test_lists_of_edges_change_nothing(n: int, scale: float) -> None:
+    """From 16 vertices on the solver stores trees as lists of edges as well."""
+    scores = scale * draw_scores("normal", 1, (n, n), seed=n)
+    post = sp.sparsemap(scores, TREES)
+    other = sp.sparsemap(scores, TREES, solver="generic")
+    assert post.converged.all()
+    torch.testing.assert_close(post.marginals, other.marginals, rtol=0, atol=1e-8)
+    parts = TREES.indicator(post.structures, (n, n))
+    torch.testing.assert_close(post.expect(parts), post.marginals, rtol=0, atol=1e-12)
+
+
 def test_larger_graphs_are_certified_and_sampled_as_they_should_be() -> None:
     scores = draw_scores("normal", 3, (25, 25), seed=1)
     post = sp.sparsemap(scores, TREES)

@@ -124,6 +124,30 @@ def test_argmax_takes_the_first_of_the_best(data: st.DataObject, n: int, seed: i
     assert torch.equal(sp.Subset(at_most=k).argmax(scores), chosen * (scores > 0))
 
 
+@pytest.mark.parametrize(("k", "n"), [(1_500, 3_000), (300, 3_000)])
+def test_many_items_take_two_calls(k: int, n: int) -> None:
+    """The closed form has as many sets as items with a fraction, and rounding must not lose any."""
+    scores = draw_scores("normal", 1, (n,), seed=0)
+    post = sp.sparsemap(scores, sp.Subset(k))
+    share = capped_simplex(scores, k, exact=True)
+    assert int(post.status) == sp.Status.SOLVED
+    assert int(post.calls) <= 2
+    assert int(post.sizes) == ((share > 0) & (share < 1)).sum()
+    torch.testing.assert_close(post.marginals, share, rtol=0, atol=1e-11)
+
+
+def test_a_capped_support_of_long_lists_is_optimal() -> None:
+    """Sets of so few items that the solver lists them, but of more than a byte counts."""
+    scores = draw_scores("normal", 1, (3_000,), seed=1)
+    post = sp.sparsemap(scores, sp.Subset(300), max_active=40)
+    assert int(post.status) == sp.Status.CAPPED
+    rest = scores - post.marginals
+    each = post.parts @ rest[0]
+    assert float(each.max() - each.min()) < 1e-9
+    best = rest.topk(300).values.sum()
+    torch.testing.assert_close(post.gap[0], best - each.mean(), rtol=0, atol=1e-9)
+
+
 def test_counts() -> None:
     assert sp.Subset(3).count(10) == comb(10, 3)
     assert sp.Subset(at_most=2).count(10) == 1 + 10 + comb(10, 2)

@@ -116,7 +116,9 @@ def posterior_summary(post: Posterior) -> str:
 
     Only the summary if there is nothing to draw, or if drawings would fill the screen.
     """
-    if isinstance(post, SoftPosterior) or len(post) == 0 or post.structures[:1].numel() > _PARTS:
+    if isinstance(post, SoftPosterior) or len(post) == 0:
+        return repr(post)
+    if post.mode.numel() > _PARTS * len(post):
         return repr(post)
     head = repr(post).partition("\n")[0]
     if len(post) == 1:

@@ -85,7 +85,7 @@ def _graph(forest: Forest) -> str:
 
 def _drawn(one: Posterior, shown: int, folded: int) -> str:
     """The pictures of one instance, limited in size."""
-    size = max(1, one.structures[:1].numel())
+    size = max(1, one.mode.numel())
     room = _PARTS // size
     if room == 0:
         return _block(_note(repr(one).partition("\n")[0]), _note("too large to draw"))

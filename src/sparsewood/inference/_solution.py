@@ -17,7 +17,7 @@ class Solution(NamedTuple):
 
     weights: Tensor  # (T,), dtype of the scores
     marginals: Tensor  # (B, *parts), dtype of the scores
-    structures: Tensor  # (T, *event) int64
+    structures: Tensor  # (T, *event) int64; (T, 0) if they are the 0/1 tables of `used`
     sizes: Tensor  # (B,) int64
     gap: Tensor  # (B,) float64
     status: Tensor  # (B,) int64, codes of `Status`

@@ -21,7 +21,7 @@ from sparsewood.inference._derivatives import (
 from sparsewood.inference._kernels import Limits
 from sparsewood.inference._solution import Solution, new_solution
 from sparsewood.structures._kernels import KernelBatch
-from sparsewood.structures.base import NativeStructure
+from sparsewood.structures.base import NativeStructure, OwnParts
 
 
 def solve(
@@ -45,8 +45,10 @@ def solve(
     shape = tuple(scores.shape[1:])
     sizes = None if lengths is None else structure.size_of(scores, lengths)
     name, options = structure.native
+    # The posterior makes tables of parts on demand: they may be far larger than lists.
+    listed = isinstance(structure, OwnParts) and not torch.compiler.is_compiling()
     rest = (
-        list(structure.event_shape(shape)),
+        [0] if listed else list(structure.event_shape(shape)),
         sizes,
         list(structure.full_size(shape)),
         name,
@@ -93,8 +95,9 @@ def _run(
 ) -> Solution:
     """Solve a batch, with kernels if the device has them.
 
-    `event` is the shape of one structure, `lengths` (B, d) or None, `full` the largest lengths. A
-    cap of 0 means no cap. `batch` is the batch shape for error messages.
+    `event` is the shape of one structure, (0,) to leave structures out, `lengths` (B, d) or None,
+    `full` the largest lengths. A cap of 0 means no cap. `batch` is the batch shape for error
+    messages.
     """
     limits = Limits(tol, max_active, max_iter)
     found = None
@@ -125,7 +128,7 @@ def _run(
     return found._replace(
         weights=found.weights.to(scores.dtype),
         marginals=found.marginals.to(scores.dtype).reshape(scores.shape),
-        structures=found.structures.reshape(-1, *event),
+        structures=found.structures.reshape(len(found.weights), *event),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from sparsewood._internal.part_lists import PartLists
 from sparsewood._internal.transforms import is_transformed
 from sparsewood.calls import count
 from sparsewood.inference import generic, native
@@ -30,7 +31,7 @@ from sparsewood.inference._options import (
 from sparsewood.inference._solution import Solution, new_solution
 from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.status import Status, UnconvergedError, tally
-from sparsewood.structures.base import Structure
+from sparsewood.structures.base import OwnParts, Structure
 
 
 def sparsemap(
@@ -218,12 +219,14 @@ def _pick(structure: Structure, solver: str | None) -> Callable[..., Solution]:
 def _posterior(found: Solution, structure: Structure, flat: Flat) -> SparsePosterior:
     """The solution for (B, *parts) as a posterior with the batch shape."""
     batch, scores, lengths = flat
+    shape = tuple(scores.shape[1:])
+    left_out = isinstance(structure, OwnParts) and found.structures.shape[1:] == (0,)
     return SparsePosterior(
         structure,
         found.structures,
         found.weights,
         batch.restore(found.sizes),
-        tuple(scores.shape[1:]),
+        shape,
         None if lengths is None else batch.restore(lengths),
         gap=batch.restore(found.gap),
         status=batch.restore(found.status),
@@ -231,6 +234,7 @@ def _posterior(found: Solution, structure: Structure, flat: Flat) -> SparsePoste
         canonical=batch.restore(found.canonical),
         temperature=batch.restore(found.temperature),
         _marginals=batch.restore(found.marginals),
+        _listed=PartLists(found.used, shape) if left_out else None,
     )
 
 
