@@ -209,3 +209,11 @@ def sum_trees(
     threads: int,
 ) -> None:
     """Log-partition functions of sentences, their derivatives, and whether weights underflowed."""
+
+def find_pools(x: _Reals | Tensor, pools: _Whole | Tensor, threads: int) -> None:
+    """Isotonic regression of rows (B, n): the first entry of the pool of each entry."""
+
+def spread(
+    u: _Reals | Tensor, pools: _Whole | Tensor, rankings: _Whole | Tensor, weights: _Reals | Tensor
+) -> int:
+    """Rankings whose mean with these weights is a sorted point of the permutahedron."""
