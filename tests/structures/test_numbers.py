@@ -60,8 +60,16 @@ class Batched(sp.Structure):
 
 
 FUZZED = [
-    Family("curve", Curve(), ((3,),), lambda n: (n,), -1, 0, False, "tests.structures.test_numbers.Curve()")
-]  # fmt: skip
+    Family(
+        "curve",
+        Curve(),
+        ((3,),),
+        lambda n: (n,),
+        lengths=0,
+        summed=False,
+        make="tests.structures.test_numbers.Curve()",
+    )
+]
 
 
 class TestCurve(StructureConformance):

@@ -56,6 +56,11 @@ def test_a_point_is_a_mean_of_rankings(n: int, seed: int, scale: float, rounded:
     assert abs(float(weights.sum()) - 1) < 1e-12
     u = torch.from_numpy(projected(z.numpy()))
     torch.testing.assert_close(weights @ rankings.double(), u, rtol=0, atol=1e-9 * n)
+    assert torch.equal(rankings[0], torch.arange(1, n + 1))
+    assert float(weights[0]) >= 0.5 - 1e-12
+    if not rounded and scale > 0:  # in general position: one more than the dimension of the face
+        pools = int((u[1:] - u[:-1] - (z[1:] - z[:-1])).abs().gt(1e-12).sum()) + 1
+        assert len(rankings) == n - pools + 1
     differences = (rankings[1:] - rankings[0]).double()
     if len(differences):
         assert int(torch.linalg.matrix_rank(differences)) == len(differences) < n
@@ -166,9 +171,9 @@ def test_max_marginals_put_an_item_last() -> None:
 @pytest.mark.parametrize(
     "estimator",
     [
-        sp.SparseMAP(), sp.StraightThrough(), sp.StraightThrough("marginals"), sp.IMLE(), sp.AIMLE(),
-        sp.Perturbed(), sp.Blackbox(), sp.Spigot(), sp.Spigot(backward="ce"), sp.TopK(3), sp.Gibbs(),
-        sp.Relaxed(), sp.ScoreFunction(), sp.SumAndSample(2), sp.MAP(),
+        sp.SparseMAP(), sp.StraightThrough(), sp.StraightThrough("marginals"), sp.IMLE(),
+        sp.AIMLE(), sp.Perturbed(), sp.Blackbox(), sp.Spigot(), sp.Spigot(backward="ce"),
+        sp.TopK(3), sp.Gibbs(), sp.Relaxed(), sp.ScoreFunction(), sp.SumAndSample(2), sp.MAP(),
     ],
 )  # fmt: skip
 def test_every_estimator_takes_them(estimator: sp.Estimator) -> None:

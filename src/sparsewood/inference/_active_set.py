@@ -121,10 +121,12 @@ class ActiveSet:
     def ended(self, allowed: Tensor, binary: bool) -> Ended:
         """The final state, over the allowed parts.
 
-        A single structure is the best for `theta - D u`. For 0/1 parts it is so for `theta` too.
+        If a single structure of 0/1 parts is the best for `theta - D u`, it is so for `theta` too.
+        With numbers it need not be, and the first answer of the oracle takes its place.
         """
-        best_for = self.theta if binary else self.theta - self._keep(self.optimum.parts[0])
-        return Ended(best_for, allowed, self.optimum.parts)
+        parts = self.optimum.parts
+        alone = len(parts) == 1 and not binary
+        return Ended(self.theta, allowed, self.reference[None] if alone else parts)
 
     def _ask(self, potentials: Tensor) -> Generator[Tensor, Answer, Answer]:
         self.calls += 1

@@ -12,7 +12,7 @@ solver hands over the Cholesky factor of `K`; the symmetric operator
 
 is an op. It serves both modes and, as it is self-adjoint, derivatives of any order. If only some
 parts are penalised, `K` is computed from those parts and the formulas are otherwise the same. The
-op knows only 0/1 parts: for numbers it computes `J`, and the products with `M_S` are those of torch.
+op knows only 0/1 parts: if parts are numbers it applies `J`, and torch multiplies by `M_S`.
 
 Custom ops support only reverse mode. Outside of compiled graphs the solver is therefore wrapped in
 a `torch.autograd.Function`, which also supports forward mode and the transforms of `torch.func`.

@@ -18,9 +18,9 @@ _ROUNDING, _TINY = 1e-4, 1e-6
 class Ended(NamedTuple):
     """The final state of the solve of an instance."""
 
-    theta: Tensor  # (P,) scores of the allowed parts for which a single structure is the best
+    theta: Tensor  # (P,) the scores of the allowed parts
     allowed: Tensor  # (P,) their indices
-    parts: Tensor  # (K, P) of the structures in the support
+    parts: Tensor  # (K, P) of the structures in the support; a single one is the best for theta
 
 
 def check_best(potentials: Tensor, column: Tensor, others: Tensor) -> None:

@@ -1,7 +1,8 @@
 r"""SparseMAP for any structure with a MAP oracle: the reference solver, in plain PyTorch.
 
 The problem, for part scores `theta` (divided by the temperature) and one column `m(h)` of `M`, 0/1
-or numbers, for each structure `h` (Niculae, Martins, Blondel & Cardie 2018, "SparseMAP", section 3):
+or numbers, for each structure `h` (Niculae, Martins, Blondel & Cardie 2018, "SparseMAP", section
+3):
 
     q* = argmax_{q in simplex}  <theta, M q> - 1/2 ||D M q||^2,      u* = M q*
 
@@ -28,8 +29,10 @@ found enters instead if its own advantage is at least a tenth of the gap. This a
 and needs as many steps.
 
 Parts that are numbers are divided by a power of two `c`, the size of the largest part of the MAP
-structure, and `theta` as well: the objective is then divided by `c^2`, the tolerances fit any unit of
-measurement, and `G` is well conditioned.
+structure, and `theta` as well: the objective is then divided by `c^2`, the tolerances fit any unit
+of measurement, and `G` is well conditioned.
+
+Closed form: some families know structures of the support and their weights. Step 3 certifies them.
 """
 
 from collections.abc import Callable, Generator

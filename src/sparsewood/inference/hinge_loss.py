@@ -25,8 +25,9 @@ def hinge_loss(
     `<1 - g, m(h) - g>` counts the parts of `h` that are not in the gold structure. If parts are
     numbers it is a linear cost, 0 for the gold structure; for rankings it is half the squared
     distance, `1/2 ||m(h) - g||^2`. The loss is convex, at least 0, and 0 if the gold structure
-    scores higher than every other by `margin` times the cost. The subgradient is `m(h*) - g`, where `h*` is the MAP structure of the augmented scores.
-    With a margin of 0 this is the perceptron loss.
+    scores higher than every other by `margin` times the cost. The subgradient is `m(h*) - g`, where
+    `h*` is the MAP structure of the augmented scores. With a margin of 0 this is the perceptron
+    loss.
 
     Args:
         scores: (*batch, *parts), floating. -inf forbids a part; parts that are never read may hold

@@ -48,7 +48,7 @@ def soft_rank(values: Tensor, *, temperature: float = 1.0, descending: bool = Fa
 def soft_sort(values: Tensor, *, temperature: float = 1.0, descending: bool = False) -> Tensor:
     r"""Differentiable sorted values.
 
-        argmin_u ||u - (1, ..., n) / temperature||^2   over the convex hull of all orders of `values`
+        argmin_u ||u - (1, ..., n) / temperature||^2   over the convex hull of orders of `values`
 
     (Blondel, Teboul, Berthet & Djolonga 2020, "Fast differentiable sorting and ranking", equation
     4, with the quadratic regularisation and `temperature` as its strength). Takes O(n log n) time
@@ -70,7 +70,7 @@ def soft_sort(values: Tensor, *, temperature: float = 1.0, descending: bool = Fa
 
     Example:
         >>> sp.soft_sort(torch.tensor([0.2, 3.0, 0.6]))
-        tensor([0.2000, 1.3000, 2.3000])
+        tensor([0.2667, 1.2667, 2.2667])
         >>> sp.soft_sort(torch.tensor([0.2, 3.0, 0.6]), temperature=0.1)
         tensor([0.2000, 0.6000, 3.0000])
     """

@@ -1,15 +1,14 @@
 """The k best rankings, one after the other.
 
-Let the items be sorted by score, so that the best ranking is 1, 2, ..., n. Any other one is given by
-its choices, from the first item on: the item takes its rank from the m-th of the ranks that are
-left, and m = 0 for all items gives the best. The m-th rank costs nothing less than the one before,
-so that the choices form a tree, in which every ranking costs at least as much as its parent: its
-last m > 0 is one less there. To raise the last m of item i, or to begin with a later item, is to
-swap two ranks of the parent, and costs
+Let the items be sorted by score, so that the best ranking is 1, 2, ..., n. Any ranking is given by
+one choice per item, from the first item on: item i takes the m-th smallest of the ranks that are
+left, counted from 0, and m = 0 for all items gives the best. Rankings form a tree: in the parent,
+the last m > 0 is one less. To raise the last m > 0 by one, or to set that of a later item to 1, is
+to swap the ranks of two items i < j of the parent, and costs
 
-    (score of item j - score of item i) * (rank of j - rank of i),      i < j
+    (score of item j - score of item i) * (rank of j - rank of i)  >=  0
 
-The tree is searched best first, as by Lawler (1972), but each child costs O(1) and no oracle call.
+The tree is searched best first, as by Lawler (1972), but a child takes O(1) and no oracle call.
 """
 
 import heapq
