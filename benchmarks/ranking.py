@@ -2,10 +2,10 @@
 
     python benchmarks/ranking.py [--sizes 100 1000 10000] [--batch 64] [--threads 1]
 
-The peers solve the same problem (quadratic regularisation): torchsort (C++) and fast-soft-sort (NumPy;
-compiled by numba where that is installed), each if it can be imported. `torch.sort` of the same values
-is the limit: every method sorts. The run fails if ranks or gradients differ from an isotonic
-regression in NumPy, from a peer, or if the ranks of an instance do not sum to n (n + 1) / 2.
+The peers solve the same problem (quadratic regularisation): torchsort (C++) and fast-soft-sort
+(NumPy; compiled by numba where that is installed), each if it can be imported. `torch.sort` of the
+same values is the limit: every method sorts. The run fails if ranks or gradients differ from an
+isotonic regression in NumPy or from a peer, or if ranks do not sum to n (n + 1) / 2.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -117,7 +118,7 @@ def main() -> int:
             found = {name: step(ranks, values, slope) for name, ranks in libraries.items()}
             good &= check(values, slope, found)
             times = {
-                name: seconds(lambda ranks=ranks: step(ranks, values, slope), args.repeats).best
+                name: seconds(partial(step, ranks, values, slope), args.repeats).best
                 for name, ranks in {**libraries, "torch.sort": sort}.items()
             }
             own = times["sparsewood"]

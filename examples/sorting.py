@@ -3,9 +3,9 @@ Learning to sort
 ================
 
 A network is shown lists of noisy pictures and their order, never the numbers in the pictures. It
-assigns a value to each picture, and the order of the values should be that of the numbers. Ranks are
-piecewise constant, so they have no gradient; the soft ranks of SparseMAP have one. Regression of the
-rank of each picture on its own sorts fewer lists, since the rank depends on the other pictures.
+assigns a value to each picture, and the order of the values should be that of the numbers. Ranks
+are piecewise constant, so they have no gradient; the soft ranks of SparseMAP have one. A regression
+of the rank of each picture sorts fewer lists, since the rank depends on the other pictures.
 """
 
 import time
@@ -83,8 +83,8 @@ for how in ("regression", "soft ranks", "sparsemap", "crf"):
     learned[how] = values[0]
 
 # %%
-# One list, and the soft ranks of its pictures. At low temperatures they are the ranks; pictures whose
-# values are close share a mean rank first. The posterior holds whole rankings with their weights.
+# One list, and the soft ranks of its pictures. At low temperatures they are the ranks; those of
+# pictures with close values meet first. The posterior holds whole rankings with their weights.
 
 torch.manual_seed(0)
 shown, _, numbers = lists(1)

@@ -12,8 +12,10 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.structures._permutahedron import pools_of
 from sparsewood.testing import draw_scores, project
+from tests.full import some_quick
 
 BOTH = pytest.mark.parametrize("soft", [sp.soft_rank, sp.soft_sort])
+ONE_QUICK = pytest.mark.parametrize("soft", some_quick([sp.soft_rank, sp.soft_sort]))
 Soft = Callable[..., Tensor]
 
 
@@ -54,7 +56,7 @@ def test_known_values() -> None:
     same(sp.soft_rank(values), values.new_tensor([[3.0, 1.0, 2.0], [2.0, 1.0, 3.0]]))
 
 
-@BOTH
+@ONE_QUICK
 @settings(deadline=None, max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1), descending=st.booleans())
 def test_derivatives(soft: Soft, seed: int, descending: bool) -> None:
@@ -103,6 +105,7 @@ def test_bad_values_are_refused(soft: Soft) -> None:
             soft(torch.zeros(3), temperature=temperature)
 
 
+@pytest.mark.full
 @BOTH
 def test_in_a_graph(soft: Soft) -> None:
     values = draw_scores("normal", 3, (7,), seed=1).requires_grad_()

@@ -72,6 +72,7 @@ FUZZED = [
 ]
 
 
+@pytest.mark.full
 class TestCurve(StructureConformance):
     structure = Curve()
     sizes = (3, 3)

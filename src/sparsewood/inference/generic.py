@@ -220,7 +220,8 @@ class _Problem:
         max_support: int | None,
     ) -> None:
         theta, allowed, penalised, self.unit = table
-        self.binary, self.start = binary, None
+        self.binary = binary
+        self.start: Start | None = None
         count = len(theta)
         scale = float(theta.max() - theta.min()) if count else 0.0
         scale = scale or 1.0  # all scores are equal

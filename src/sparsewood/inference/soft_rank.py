@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._internal.numbers import check_dense, check_real
-from sparsewood.structures._permutahedron import project
+from sparsewood.structures._permutahedron import project, soft_ranks
 
 
 def soft_rank(values: Tensor, *, temperature: float = 1.0, descending: bool = False) -> Tensor:
@@ -38,11 +38,7 @@ def soft_rank(values: Tensor, *, temperature: float = 1.0, descending: bool = Fa
         tensor([1., 3., 2.])
     """
     temperature = _check(values, temperature)
-    sign = -1.0 if descending else 1.0
-    z, order = (values.double() * (sign / temperature)).sort(dim=-1, stable=True)
-    middle = z.shape[-1] // 2  # a large value in common would cost digits
-    u = project(z - z[..., middle : middle + 1].detach(), _ranks(z))
-    return torch.zeros_like(u).scatter(-1, order, u).to(values.dtype)
+    return soft_ranks(values, (-1.0 if descending else 1.0) / temperature).to(values.dtype)
 
 
 def soft_sort(values: Tensor, *, temperature: float = 1.0, descending: bool = False) -> Tensor:
@@ -75,7 +71,7 @@ def soft_sort(values: Tensor, *, temperature: float = 1.0, descending: bool = Fa
         tensor([0.2000, 0.6000, 3.0000])
     """
     temperature = _check(values, temperature)
-    w = values.double().sort(dim=-1, stable=True).values
+    w = values.sort(dim=-1, stable=True).values.double()
     u = project((_ranks(w) / temperature).expand(w.shape), w)
     return (u.flip(-1) if descending else u).to(values.dtype)
 

@@ -36,7 +36,8 @@ def k_rankings(scores: Tensor, lengths: Tensor | None, k: int) -> tuple[Tensor, 
         counts = torch.tensor([len(here) for here in found[1:]], dtype=torch.int64)
         return torch.from_numpy(np.concatenate(found)).to(scores.device), counts.to(scores.device)
 
-    return on_values(search, scores)
+    structures, counts = on_values(search, scores)
+    return structures, counts
 
 
 def _search(scores: _Reals, k: int) -> _Whole:

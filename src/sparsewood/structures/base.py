@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import prod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -62,7 +62,7 @@ class Structure(ABC):
     """
 
     parts_ndim: int | None = None  # None: unknown, and scores are (B, *parts)
-    binary: ClassVar[bool] = True  # whether all parts are 0 or 1; False: any finite numbers
+    binary: bool = True  # whether all parts are 0 or 1; False: any finite numbers
 
     # Required methods.
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, permutations
 from math import factorial
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -51,7 +50,7 @@ class Rankings(Structure):
     """
 
     parts_ndim = 1
-    binary: ClassVar[bool] = False
+    binary = False
 
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         reads = self.reads(scores, lengths)
