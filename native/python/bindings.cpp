@@ -15,6 +15,7 @@
 #include "python/bind_charts.h"
 #include "python/bind_forest.h"
 #include "python/bind_nn.h"
+#include "python/bind_rankings.h"
 #include "python/bind_tree_sums.h"
 #include "python/without_gil.h"
 #include "solver/batch.h"
@@ -237,4 +238,5 @@ NB_MODULE(_native, m) {
     sparsewood::bind_nn(m);
     sparsewood::bind_tree_sums(m);
     sparsewood::bind_charts(m);
+    sparsewood::bind_rankings(m);
 }

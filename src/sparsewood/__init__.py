@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sparsewood.inference.max_marginals import max_marginals
     from sparsewood.inference.perceptron_loss import perceptron_loss
     from sparsewood.inference.sample_matchings import sample_matchings
+    from sparsewood.inference.soft_rank import soft_rank, soft_sort
     from sparsewood.inference.sparsemap import sparsemap
     from sparsewood.inference.sparsemap_loss import sparsemap_loss
     from sparsewood.inference.temperature_path import TemperaturePath, temperature_path
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from sparsewood.structures.logic import AtMostOne, Budget, Implies, Or, Pairwise, Xor
     from sparsewood.structures.matching import Matching
     from sparsewood.structures.oracle_error import OracleError
+    from sparsewood.structures.rankings import Rankings
     from sparsewood.structures.semi_markov import SemiMarkov
     from sparsewood.structures.simplex import Simplex
     from sparsewood.structures.spanning_trees import SpanningTrees
@@ -108,6 +110,7 @@ __all__ = [
     "Pairwise",
     "Perturbed",
     "Posterior",
+    "Rankings",
     "Relaxed",
     "ScoreFunction",
     "SemiMarkov",
@@ -141,6 +144,8 @@ __all__ = [
     "perceptron_loss",
     "sample_matchings",
     "set_num_threads",
+    "soft_rank",
+    "soft_sort",
     "sparsemap",
     "sparsemap_loss",
     "temperature_path",

@@ -215,3 +215,40 @@ def sum_trees(
     threads: int,
 ) -> None:
     """Log-partition functions of sentences, their derivatives, and whether weights underflowed."""
+
+def find_pools(x: _Reals | Tensor, pools: _Whole | Tensor, threads: int) -> int:
+    """Isotonic regression of rows (B, n): the first entry of the pool of each entry.
+
+    Returns a row with entries that are not finite, or -1.
+    """
+
+def pool_means(x: _Reals | Tensor, pools: _Whole | Tensor, means: _Reals | Tensor) -> None:
+    """The means of (B, n) over pools, at all their entries."""
+
+def soft_rank(
+    z: _Reals | Tensor,
+    order: _Whole | Tensor,
+    scale: float,
+    pools: _Whole | Tensor,
+    ranks: _Reals | Tensor,
+    threads: int,
+) -> int:
+    """The pools of sorted z (B, n), and its soft ranks in the unsorted order.
+
+    Returns a row with entries that are not finite, or -1.
+    """
+
+def centre_ranks(
+    x: _Reals | Tensor,
+    pools: _Whole | Tensor,
+    order: _Whole | Tensor,
+    scale: float,
+    out: _Reals | Tensor,
+    threads: int,
+) -> None:
+    """`scale` times (B, n) less its mean over each pool, in the unsorted order."""
+
+def spread(
+    u: _Reals | Tensor, pools: _Whole | Tensor, rankings: _Whole | Tensor, weights: _Reals | Tensor
+) -> int:
+    """Rankings whose mean with these weights is a sorted point of the permutahedron."""

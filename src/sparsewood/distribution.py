@@ -24,7 +24,7 @@ _SAMPLED_PARTS = 2**24  # scores held at once, to bound the memory
 class StructureDistribution(CopiedWithGraph):
     """The Gibbs distribution over all structures of each instance of a batch.
 
-    With `theta = scores / temperature` and the 0/1 parts `m(h)` of a structure,
+    With `theta = scores / temperature` and the parts `m(h)` of a structure,
 
         p(h) = exp(<theta, m(h)> - log Z),      log Z = log sum_h exp <theta, m(h)>
 
@@ -61,7 +61,10 @@ class StructureDistribution(CopiedWithGraph):
 
     @lazy
     def marginals(self) -> Tensor:
-        """(*batch, *parts) probability of each part, `sum_h p(h) m(h)`: the gradient of log Z."""
+        """(*batch, *parts) probability of each part, `sum_h p(h) m(h)`: the gradient of log Z.
+
+        The expected parts, if parts are numbers.
+        """
         return self._result(self.structure.parts_of(self._mu))
 
     @lazy
@@ -96,12 +99,12 @@ class StructureDistribution(CopiedWithGraph):
     def log_prob_of_parts(self, parts: Tensor) -> Tensor:
         """`log_prob` in float64 for `k` members per instance, given by their parts.
 
-        (B, k, *parts) 0/1 -> (B, k), for the instances of the flattened batch.
+        (B, k, *parts) -> (B, k), for the instances of the flattened batch.
         """
         steps = self.structure.steps_of(parts.flatten(0, 1)).unflatten(0, parts.shape[:2])
         steps = steps.flatten(2).to(self._theta.dtype)
         theta = self._theta.flatten(1).unsqueeze(-1)
-        forbidden = (steps @ is_empty(theta).to(steps.dtype)).squeeze(-1) > 0
+        forbidden = (steps.abs() @ is_empty(theta).to(steps.dtype)).squeeze(-1) > 0
         log_prob = (steps @ or_zero(theta)).squeeze(-1) - self._log_z.unsqueeze(-1)
         return log_prob.masked_fill(forbidden, -torch.inf)
 

@@ -105,7 +105,10 @@ class Posterior(CopiedWithGraph):
 
     @lazy
     def parts(self) -> Tensor:
-        """(T, *parts) 0/1 in the dtype of `weights`: the parts that each structure uses."""
+        """(T, *parts) in the dtype of `weights`: the parts that each structure uses.
+
+        0/1, or numbers if the family is not `binary`.
+        """
         if self._parts is not None:
             return self._parts
         return self._indicator()

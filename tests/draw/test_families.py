@@ -15,7 +15,7 @@ from sparsewood.draw.arcs import Arcs
 from sparsewood.draw.brackets import Brackets
 from sparsewood.draw.edges import Edges
 from sparsewood.draw.families import FAMILIES
-from sparsewood.draw.items import Items
+from sparsewood.draw.items import Items, Ranking
 from sparsewood.draw.links import AlignmentPath, Pairing
 from sparsewood.draw.listing import Listing
 from sparsewood.draw.segments import Segments
@@ -46,6 +46,7 @@ CASES: dict[str, tuple[Structure, tuple[int, ...], type[Picture], tuple[str, ...
     "simplex": (sp.Simplex(), (4,), Items, ("words",)),
     "subset": (sp.Subset(2), (4,), Items, ("words",)),
     "hypercube": (sp.Hypercube(), (4,), Items, ("words",)),
+    "rankings": (sp.Rankings(), (4,), Ranking, ("words",)),
     "budget": (sp.Budget(2), (4,), Listing, ()),
     "custom": (Seats(), (4,), Listing, ()),
 }

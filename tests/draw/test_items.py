@@ -1,5 +1,9 @@
+import torch
+
+import sparsewood as sp
+from sparsewood.draw import posterior_text
 from sparsewood.draw._shapes import Box
-from sparsewood.draw.items import Items
+from sparsewood.draw.items import Items, Ranking
 
 
 def test_the_chosen_are_marked() -> None:
@@ -28,3 +32,14 @@ def test_of_very_many_only_the_chosen_are_drawn() -> None:
     assert Items(names, ()).text() == ["0 of 5,000 items"]
     assert Items(names, ()).panel().height > 0
     assert len(Items(names, (7,)).panel().shapes) == 3
+
+
+def test_rankings_are_drawn_in_order() -> None:
+    scores = torch.tensor([[2.0, torch.nan, torch.nan], [0.0, 9.0, 5.0]])
+    post = sp.sparsemap(scores, sp.Rankings(), lengths=torch.tensor([1, 3]))
+    assert "1. pear   2. plum   3. fig" in posterior_text(post[1], ["pear", "fig", "plum"])
+    assert "1. pear" in posterior_text(post[0], ["pear"])
+    many = Ranking(tuple(f"{rank}. item" for rank in range(1, 1001)), tuple(range(40)))
+    assert many.text()[-1] == "40 of 1,000 items"
+    assert many.text()[0].startswith("1. item")
+    assert many.description().startswith("Order: 1. item, 2. item")

@@ -61,6 +61,7 @@ def _check(case: Case, name: str) -> None:
         augmented = case.instance(b, case.theta[b] + margin * (1 - target))
         point = slope[b] + target
         value, allowed = _CHECKS[name](case, one, augmented, target, point)
+        value -= margin * float((1 - target) @ target)  # 0 for 0/1 parts
         if not np.isfinite(slope[b]).all() or (slope[b][~case.reads[b]] != 0).any():
             raise BrokenError("the gradient is NaN, or reaches the padding", slope[b].tolist())
         values.append(value)
@@ -107,7 +108,7 @@ def _hinge(
     case: Case, one: Instance, augmented: Instance, target: Longs, point: np.ndarray
 ) -> tuple[float, float]:
     best = float(augmented.totals.max())
-    used = np.abs(point - one.members.columns).max(-1) <= 8 * case.epsilon
+    used = np.abs(point - one.members.columns).max(-1) <= 8 * case.epsilon * one.members.largest
     if not (used.any() and best - float(augmented.totals[used].max()) <= 2 * augmented.noise):
         raise BrokenError("the gradient is not that of a best structure", point.tolist())
     return best - float(one.theta @ target), 2 * augmented.noise

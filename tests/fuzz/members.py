@@ -16,11 +16,11 @@ EPSILON = 2.0**-52
 
 
 class Members:
-    """The structures of one instance: encodings, and the parts of each as a 0/1 row.
+    """The structures of one instance: encodings, and the parts of each as a row of numbers.
 
     Args:
         events: (count, *event) int64.
-        columns: (count, P) 0/1.
+        columns: (count, P), 0/1 in most families.
         penalised: (P,) bool.
     """
 
@@ -32,7 +32,10 @@ class Members:
         self.penalised = penalised
         self.used = columns.astype(bool)
         self.long = columns.astype(Long)
-        self.slots = max(1, int(columns.sum(-1).max()))
+        self.slots = max(1, int(np.ceil(np.abs(columns).sum(-1).max())))
+        self.largest = max(1.0, float(np.abs(columns).max()))
+        # `tol` is relative to a power of two of this size if parts are numbers.
+        self.unit = 1.0 if ((columns == 0) | (columns == 1)).all() else 2 * self.largest
         # Adding a number to all scores changes no probability.
         self.same_size = len(set(columns.sum(-1))) == 1
         self._index = {row.tobytes(): i for i, row in enumerate(events)}
@@ -54,9 +57,10 @@ class Members:
         return normal, normal @ self.columns[0]
 
     def off_hull(self, u: Floats) -> float:
-        """How far a point (P,) is from the affine hull and the cube."""
+        """How far a point (P,) is from the affine hull and the bounding box, [0, 1] or larger."""
         normal, offset = self.hull
-        outside = np.maximum(-u, u - 1).max()
+        low, high = self.columns.min(0).clip(max=0), self.columns.max(0).clip(min=1)
+        outside = np.maximum(low - u, u - high).max()
         return float(max(outside, np.abs(normal @ u - offset).max(initial=0.0)))
 
 
@@ -78,10 +82,10 @@ class Instance:
         seen = self.theta[finite]
         self.magnitude = float(np.abs(seen).max(initial=0.0))
         self.range = float(seen.max() - seen.min()) if len(seen) else 0.0
-        self.unit = self.range or 1.0  # `tol` is relative to this
+        self.unit = (self.range or 1.0) * members.unit  # `tol` is relative to this
         # The constant shared by all structures is separate, to keep the precision of differences.
         level = seen.max() if members.same_size and len(seen) else Long(0)
-        self.shared: Long = members.slots * level
+        self.shared: Long = members.long[0].sum() * level
         self.apart: Longs = np.where(finite, self.theta - level, Long(0))
 
     @cached_property
@@ -97,7 +101,7 @@ class Instance:
     @property
     def noise(self) -> float:
         """A bound on the rounding error of the score of a structure in float64."""
-        return 8 * EPSILON * self.members.slots * (1 + self.magnitude)
+        return 8 * EPSILON * self.members.slots * (self.members.largest + self.magnitude)
 
     @cached_property
     def _log_sum(self) -> Long:

@@ -114,7 +114,7 @@ def _read(one: Instance, events: np.ndarray, weights: np.ndarray, epsilon: float
 
 def _check_marginals(row: Row, marginals: np.ndarray, epsilon: float) -> None:
     off = np.abs(marginals - row.u).max()
-    if not off <= 8 * epsilon * len(row.support):
+    if not off <= 8 * epsilon * len(row.support) * row.one.members.largest:
         raise BrokenError("marginals are not those of the weights", off)
 
 
@@ -126,7 +126,8 @@ def _check_certificate(
     true = one.gap(row.u)
     noise = one.noise
     if case.epsilon > EPSILON:  # weights and marginals were rounded
-        noise += 2 * case.epsilon * one.members.slots * (one.magnitude + one.members.slots)
+        size = one.members.slots * one.members.largest
+        noise += 2 * case.epsilon * size * (one.magnitude + one.members.slots)
     if not converged:  # the scores were tilted to break ties
         noise += 2e-12 * one.members.slots
     detail = f"true gap {true}, reported {reported}, unit {one.unit}, noise {noise}"
@@ -143,7 +144,7 @@ def _check_certificate(
     capped = options.keys() & {"max_active", "max_iter", "max_support"}
     if status == sp.Status.CAPPED and not capped:
         raise BrokenError("capped by nothing", detail)
-    if status == sp.Status.STALLED and tol * one.unit > noise:
+    if status == sp.Status.STALLED and tol * one.unit / one.members.unit > noise:
         raise BrokenError("stalled, for no reason", detail)
     counted = one.members.long[row.support] * one.members.penalised
     level = one.totals[row.support] - counted @ row.u

@@ -9,6 +9,7 @@ from torch.testing import assert_close
 
 import sparsewood as sp
 from sparsewood.testing import draw_scores
+from sparsewood.testing.reference import totals
 from tests.fuzz.families import FAMILIES
 from tests.fuzz.family import Family
 from tests.seats import Seats
@@ -18,10 +19,11 @@ families = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 
 def enumerated(scores: Tensor, columns: Tensor) -> Tensor:
     """(*parts), given the scores of one instance and all structures (count, *parts)."""
-    uses = columns.bool()
-    totals = torch.where(uses, scores, 0.0).flatten(1).sum(-1)
-    each = totals.view(-1, *[1] * scores.ndim).expand(uses.shape)
-    return torch.where(uses, each, -torch.inf).amax(0)
+    scored = totals(scores.flatten()[None], columns.flatten(1))[0]
+    allowed = columns[scored > -torch.inf]
+    each = scored[scored > -torch.inf].view(-1, *[1] * scores.ndim).expand(allowed.shape)
+    most = allowed.amax(0)  # 1, or 0 if no structure uses the part, unless parts are numbers
+    return torch.where((allowed == most) & (most > 0), each, -torch.inf).amax(0)
 
 
 def columns_of(family: Family, inner: tuple[int, ...], outer: tuple[int, ...]) -> Tensor:
@@ -30,7 +32,7 @@ def columns_of(family: Family, inner: tuple[int, ...], outer: tuple[int, ...]) -
 
 
 def possible(scores: Tensor, columns: Tensor) -> bool:
-    return bool((torch.where(columns.bool(), scores, 0.0).flatten(1).sum(-1) > -torch.inf).any())
+    return bool((totals(scores.flatten()[None], columns.flatten(1)) > -torch.inf).any())
 
 
 @families

@@ -68,6 +68,7 @@ LIMITS: list[tuple[sp.Structure, tuple[int, ...], list[tuple[int, ...]]]] = [
     (sp.Subset(3), (30_000,), [(30_001,)]),
     (sp.Hypercube(), (30_000,), [(30_001,)]),
     (sp.Simplex(), (30_000,), [(30_001,)]),
+    (sp.Rankings(), (30_000,), [(30_001,)]),
 ]
 
 

@@ -8,7 +8,7 @@ from sparsewood.draw._sheet import Picture, Sheet, sheet
 from sparsewood.draw.arcs import labelled_trees, trees
 from sparsewood.draw.brackets import binary_trees
 from sparsewood.draw.edges import spanning_trees
-from sparsewood.draw.items import item_sets
+from sparsewood.draw.items import item_sets, rankings
 from sparsewood.draw.links import alignments, matchings
 from sparsewood.draw.listing import listings
 from sparsewood.draw.segments import segmentations
@@ -24,6 +24,7 @@ from sparsewood.structures.hypercube import Hypercube
 from sparsewood.structures.labelled_dependency import LabelledDependencyTrees
 from sparsewood.structures.linear_chain import LinearChain
 from sparsewood.structures.matching import Matching
+from sparsewood.structures.rankings import Rankings
 from sparsewood.structures.semi_markov import SemiMarkov
 from sparsewood.structures.simplex import Simplex
 from sparsewood.structures.spanning_trees import SpanningTrees
@@ -56,6 +57,7 @@ FAMILIES: dict[type, FamilyPictures] = {
     Simplex: FamilyPictures("choice", item_sets, ("words",)),
     Subset: FamilyPictures("set", item_sets, ("words",)),
     Hypercube: FamilyPictures("set", item_sets, ("words",)),
+    Rankings: FamilyPictures("ranking", rankings, ("words",)),
     Structure: FamilyPictures("structure", listings, ()),  # logic factors, `Custom` and others
 }
 

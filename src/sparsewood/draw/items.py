@@ -1,4 +1,4 @@
-"""Choices and sets of items: all items, with the chosen items marked."""
+"""Choices and sets of items: all items, with the chosen items marked. Rankings: in order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Items(Picture):
         return [self.names[i] for i in self.chosen]
 
     def text(self) -> list[str]:
-        texts = [f"{'●' if on else '○'} {in_columns(name)}" for name, on in self._marked()]
+        texts = [self._marker(on) + in_columns(name) for name, on in self._marked()]
         width = max(map(cell_len, texts), default=0)
         per_row = max(1, (_COLUMNS + 3) // (width + 3))
         rows = [texts[i : i + per_row] for i in range(0, len(texts), per_row)]
@@ -67,6 +67,10 @@ class Items(Picture):
             right = max(right, MARGIN + width)
         return Panel(shapes, right + MARGIN, y + _HEIGHT + MARGIN)
 
+    @staticmethod
+    def _marker(on: bool) -> str:
+        return "● " if on else "○ "
+
     def _marked(self) -> list[tuple[str, bool]]:
         """The items to draw, and whether each is chosen."""
         inside = set(self.chosen)
@@ -78,6 +82,29 @@ class Items(Picture):
         if len(self.names) <= _SHOWN:
             return []
         return [f"{len(self.chosen):,} of {len(self.names):,} items"]
+
+
+class Ranking(Items):
+    """The items in the order of their ranks; of many, the first are drawn."""
+
+    kind: ClassVar[str] = "Order"
+
+    @staticmethod
+    def _marker(on: bool) -> str:
+        return ""
+
+
+def rankings(post: Posterior, names: Names) -> list[Picture]:
+    """The pictures of a posterior over `Rankings`: ranks with items, the lowest rank first."""
+    (n,) = size_of(post)
+    words = named(names.words, n, "words")
+    chosen = tuple(range(min(n, _SHOWN)))
+    pictures: list[Picture] = []
+    for ranks in post.structures[:, :n]:
+        order: list[int] = ranks.argsort().tolist()
+        ranked = tuple(f"{rank}. {words[i]}" for rank, i in enumerate(order, 1))
+        pictures.append(Ranking(ranked, chosen))
+    return pictures
 
 
 def item_sets(post: Posterior, names: Names) -> list[Picture]:

@@ -25,14 +25,18 @@ class Listing(Picture):
 
     Attributes:
         indices: the indices of its parts, in the order of the scores.
+        amounts: how much of each, for parts that are numbers.
     """
 
     kind: ClassVar[str] = "Structure with the parts"
 
     indices: tuple[tuple[int, ...], ...]
+    amounts: tuple[float, ...] | None = None
 
     def parts(self) -> list[str]:
         shown = [str(i[0]) if len(i) == 1 else f"({', '.join(map(str, i))})" for i in self.indices]
+        if self.amounts is not None:
+            shown = [f"{part}: {x:g}" for part, x in zip(shown, self.amounts, strict=True)]
         left = len(shown) - _SHOWN
         return shown if left <= 0 else [*shown[:_SHOWN], f"{left} more"]
 
@@ -54,4 +58,8 @@ class Listing(Picture):
 
 def listings(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over any family."""
-    return [Listing(tuple(indices)) for indices in parts_of(post)]
+    listed = [tuple(indices) for indices in parts_of(post)]
+    if post.structure.binary:
+        return [Listing(indices) for indices in listed]
+    amounts = [tuple(one[one != 0].tolist()) for one in post.parts]
+    return [Listing(*both) for both in zip(listed, amounts, strict=True)]

@@ -72,7 +72,7 @@ class Instances:
                 raise
 
     def parts(self, structures: Tensor) -> Tensor:
-        """(T, *event) -> (T, *parts) 0/1 float64."""
+        """(T, *event) -> (T, *parts) float64."""
         return self.structure.indicator(structures, tuple(self.given.shape[1:]))
 
     def best_parts(self, theta: Tensor) -> Tensor:

@@ -10,14 +10,14 @@ from torch import Tensor
 
 from sparsewood._internal.numbers import shown
 from sparsewood.posterior import Posterior
-from sparsewood.structures.base import NativeStructure, Structure
+from sparsewood.structures.base import Structure
 
 GradientThrough = Literal["weights", "parts", "none"]
 Primitive = Literal["kbest", "sums"]
 
 # What an estimator may need besides the MAP oracle: a description, and a test of the family.
 _PRIMITIVES: dict[Primitive, tuple[str, Callable[[Structure], bool]]] = {
-    "kbest": ("the k best structures", lambda family: isinstance(family, NativeStructure)),
+    "kbest": ("the k best structures", lambda family: family.has_kbest),
     "sums": ("a sum over all structures", lambda family: family.has_sums),
 }
 

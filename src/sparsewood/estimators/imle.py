@@ -82,5 +82,5 @@ def perturbed(instances: Instances, tau: float, noise: Noise, problem: Problem) 
     if noise == "gumbel":
         return theta + tau * _noise.gumbel(theta, generator)
     once = replace(instances, copies=1)
-    k = once.best_parts(once.theta).flatten(1).sum(-1).clamp(min=1)
+    k = (once.best_parts(once.theta) != 0).flatten(1).sum(-1).clamp(min=1)
     return theta + tau * _noise.sum_of_gamma(theta, instances.rows(k), generator)

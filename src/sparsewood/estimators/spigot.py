@@ -92,7 +92,7 @@ class _AllPenalised(Structure):
 
     def __init__(self, family: Structure) -> None:
         self.family = family
-        self.parts_ndim = family.parts_ndim
+        self.parts_ndim, self.binary = family.parts_ndim, family.binary
 
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         return self.family.argmax(scores, lengths)

@@ -23,7 +23,7 @@ class TopK(Estimator):
 
         weights = softmax(f) or sparsemax(f),     f_i = <scores, m(h_i)> / temperature
 
-    over the k highest scoring structures `h_1 ... h_k` of an instance, with `m(h)` their 0/1 parts.
+    over the k highest scoring structures `h_1 ... h_k` of an instance, with `m(h)` their parts.
     Structures of weight 0 are dropped (sparsemax: Martins & Astudillo 2016, "From softmax to
     sparsemax"). The gradient treats the set of structures as constant. Correia, Niculae, Aziz &
     Martins 2020, "Efficient marginalization of discrete and structured latent variables via
@@ -59,7 +59,7 @@ class TopK(Estimator):
         instance = found.nonzero()[:, 0]
         parts = structure.indicator(structures, shape)
         rows = scores.reshape(-1, *shape)[instance].double()
-        totals = torch.where(parts > 0, rows, 0).flatten(1).sum(-1)
+        totals = (torch.where(parts != 0, rows, 0) * parts).flatten(1).sum(-1)
         table = totals.new_full(found.shape, -torch.inf).masked_scatter(found, totals)
         weights = self._weigh(table)[found].to(scores.dtype)
         kept = weights > 0

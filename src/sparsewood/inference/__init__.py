@@ -9,6 +9,7 @@ from sparsewood.inference.marginals import marginals
 from sparsewood.inference.max_marginals import max_marginals
 from sparsewood.inference.perceptron_loss import perceptron_loss
 from sparsewood.inference.sample_matchings import sample_matchings
+from sparsewood.inference.soft_rank import soft_rank, soft_sort
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.inference.sparsemap_loss import sparsemap_loss
 from sparsewood.inference.temperature_path import TemperaturePath, temperature_path
@@ -27,6 +28,8 @@ __all__ = [
     "max_marginals",
     "perceptron_loss",
     "sample_matchings",
+    "soft_rank",
+    "soft_sort",
     "sparsemap",
     "sparsemap_loss",
     "temperature_path",

@@ -7,19 +7,19 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood.inference._oracle_check import check_best
+from sparsewood.inference._oracle_check import Ended, check_best
 
 _EPS = torch.finfo(torch.float64).eps
 _ZERO = 1e-14  # weights below this are rounding
 TILTS = (0.1, 0.3)  # for problems with many steps and many structures
-_DEPENDENT = 1e-9  # squared distance of a 0/1 column from the affine hull of others
+_DEPENDENT = 1e-9  # squared distance of a column from the affine hull of others
 
 
 class Answer(NamedTuple):
     """The best structure for some potentials, and its parts."""
 
     structure: Tensor  # (*event)
-    column: Tensor  # (P,) 0/1
+    column: Tensor  # (P,) 0/1, or numbers of magnitude at most about 1
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,14 @@ class Optimum:
     gram: Tensor  # (K, K) M^T D M + 1 1^T
     weights: Tensor  # (K,)
     gap: float  # as computed; rounding can make it negative
+
+
+class Start(NamedTuple):
+    """The closed form of a solution: K structures, affinely independent."""
+
+    structures: list[Tensor]  # K of (*event)
+    parts: Tensor  # (K, P)
+    weights: Tensor  # (K,)
 
 
 @dataclass(frozen=True)
@@ -65,11 +73,15 @@ class ActiveSet:
         self.calls = 0
         self.capped = False  # stopped by a limit
 
-    def run(self, limits: StopRule) -> Generator[Tensor, Answer, None]:
+    def run(self, limits: StopRule, start: Start | None = None) -> Generator[Tensor, Answer, None]:
         """Yields potentials (P,) for the oracle, and is sent its answers."""
-        first = yield from self._ask(self.theta)
-        self.reference = first.column
-        self._insert(first, 1.0)
+        if start is not None:
+            if (yield from self._closed(start, limits)):
+                return
+        else:
+            first = yield from self._ask(self.theta)
+            self.reference = first.column
+            self._insert(first, 1.0)
         random = torch.Generator().manual_seed(0)
         for _ in range(limits.steps):
             noise = torch.rand(self.theta.shape, dtype=torch.float64, generator=random)
@@ -87,6 +99,34 @@ class ActiveSet:
                 if not (yield from self._price(goal, factor, limits, noise)):
                     return
         self.capped = True
+
+    def _closed(self, start: Start, limits: StopRule) -> Generator[Tensor, Answer, bool]:
+        """Insert the structures of a closed form. True if its weights are certified."""
+        self.structures, self.parts, self.weights = start
+        self.reference = self.parts[0]
+        self.gram = self._keep(self.parts) @ self.parts.T + 1
+        self.f = ((self.parts - self.reference) * self.theta).sum(-1)
+        residual = self.theta - self._keep(self.weights @ self.parts)
+        gap = (yield from self._gap(residual, self.weights))[1]
+        self.optimum = Optimum(self.structures, self.parts, self.gram, self.weights, gap)
+        return gap <= limits.promise
+
+    def _gap(
+        self, residual: Tensor, weights: Tensor
+    ) -> Generator[Tensor, Answer, tuple[Answer, float]]:
+        """The best structure for the residual, and its advantage over the active ones."""
+        best = yield from self._ask(residual)
+        return best, float((residual * (best.column - weights @ self.parts)).sum())
+
+    def ended(self, allowed: Tensor, binary: bool) -> Ended:
+        """The final state, over the allowed parts.
+
+        If a single structure of 0/1 parts is the best for `theta - D u`, it is so for `theta` too.
+        With numbers it need not be, and the first answer of the oracle takes its place.
+        """
+        parts = self.optimum.parts
+        alone = len(parts) == 1 and not binary
+        return Ended(self.theta, allowed, self.reference[None] if alone else parts)
 
     def _ask(self, potentials: Tensor) -> Generator[Tensor, Answer, Answer]:
         self.calls += 1
@@ -108,9 +148,8 @@ class ActiveSet:
         """Record the optimum `goal` and its gap; if the gap is too large, add a structure."""
         u = goal @ self.parts
         residual = self.theta - self._keep(u)
-        best = yield from self._ask(residual)
-        gap = float((residual * (best.column - u)).sum())
-        rounding = 8 * _EPS * float(1 + (residual.abs() * best.column).sum())
+        best, gap = yield from self._gap(residual, goal)
+        rounding = 8 * _EPS * float(1 + (residual * best.column).abs().sum())
         self.weights = goal
         self.optimum = Optimum(self.structures, self.parts, self.gram, goal, gap)
         if gap <= max(limits.aim, min(rounding, limits.promise)):

@@ -36,7 +36,7 @@ from sparsewood.inference._active_set import Answer, Optimum, equality_qp
 
 _EPS = torch.finfo(torch.float64).eps
 _ZERO = 1e-12  # weights below this are rounding
-_FLAT = 1e-9  # the same for functions: on 0/1 columns they are either 0 or far from 0
+_FLAT = 1e-9  # the same for functions: on 0/1 columns and ranks they are 0 or far from 0
 _LIKED = 2.0**-30  # scales the integers of parts to the magnitude of phi
 
 
@@ -70,12 +70,20 @@ class CanonicalByOracle:
     """The canonical distribution with the marginals of an optimum, for one instance."""
 
     def __init__(
-        self, optimum: Optimum, theta: Tensor, penalised: Tensor | None, w: Tensor
+        self,
+        optimum: Optimum,
+        theta: Tensor,
+        penalised: Tensor | None,
+        w: Tensor,
+        binary: bool = True,
     ) -> None:
-        """`theta`, `w`: (P,). `penalised`: (P,) 0/1, the diagonal of D; None: ones."""
+        """`theta`, `w`: (P,). `penalised`: (P,) 0/1, the diagonal of D; None: ones.
+
+        `binary`: whether columns are 0/1, so that a part that none uses is a face of its own.
+        """
         self.structures, self.parts = list(optimum.structures), optimum.parts
         self.weights = optimum.weights
-        self.theta, self.likes = theta, w * _LIKED
+        self.theta, self.likes, self.binary = theta, w * _LIKED, binary
         self.penalised = torch.ones_like(theta) if penalised is None else penalised
         u = self.weights @ self.parts
         slope = theta - self.penalised * u
@@ -131,7 +139,7 @@ class CanonicalByOracle:
         """Drop structures without weight, and parts that no remaining structure uses."""
         for k in reversed((self.weights <= _ZERO).nonzero()[:, 0].tolist()):
             self._drop(k)
-        self.gone = (self.parts.sum(0) == 0) & (self.penalised > 0)
+        self.gone = (self.parts.sum(0) == 0) & (self.penalised > 0) & self.binary
 
     def _best(self, potentials: Tensor) -> Generator[Tensor, Answer, Answer]:
         """The highest scoring structure of the face."""

@@ -65,12 +65,15 @@ def _tangent(found: Solution, scores: Tensor, penalised: Tensor | None) -> tuple
     delta = _indicator(found.tie, theta) - _indicator(first, theta)
     kept = delta if penalised is None else delta * penalised.flatten().to(delta)
     v = delta - jacobian(found.used, found.sizes, found.factor, none, kept)[1]
-    cools = (found.tie >= 0).any(1)
+    numbers = found.tie.is_floating_point()
+    cools = ~found.tie.isnan().any(1) if numbers else (found.tie >= 0).any(1)
     c = (theta * v).sum(1) / found.temperature
     return cools, torch.where(cools[:, None], v / torch.where(cools, c, 1)[:, None], 0)
 
 
 def _indicator(parts: Tensor, like: Tensor) -> Tensor:
-    """(B, *) indices, -1 after the last, as 0/1 (B, P)."""
+    """Parts as in `Solution.tie`, as (B, P)."""
+    if parts.is_floating_point():
+        return parts.nan_to_num(0.0)
     table = like.new_zeros(len(like), like.shape[1] + 1)
     return table.scatter_(1, parts % (like.shape[1] + 1), 1.0)[:, :-1]

@@ -11,7 +11,8 @@ solver hands over the Cholesky factor of `K`; the symmetric operator
     (w, p)  ->  (x, M_S x),   x = J (w + M_S^T p)
 
 is an op. It serves both modes and, as it is self-adjoint, derivatives of any order. If only some
-parts are penalised, `K` is computed from those parts and the formulas are otherwise the same.
+parts are penalised, `K` is computed from those parts and the formulas are otherwise the same. The
+op knows only 0/1 parts: if parts are numbers it applies `J`, and torch multiplies by `M_S`.
 
 Custom ops support only reverse mode. Outside of compiled graphs the solver is therefore wrapped in
 a `torch.autograd.Function`, which also supports forward mode and the transforms of `torch.func`.
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sparsewood import _native
+from sparsewood._internal.support import instances
 from sparsewood._internal.threads import get_num_threads
 from sparsewood._internal.transforms import is_transformed, nested, no_vmap
 from sparsewood.inference import _kernels
@@ -76,7 +78,8 @@ class _Solve(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         *support, divisor = ctx.saved_tensors
         gradient = None
-        if divisor is not None and not (torch.is_grad_enabled() or is_transformed()):
+        plain = not (torch.is_grad_enabled() or is_transformed() or _of_numbers(support[0]))
+        if divisor is not None and plain:
             last = divisor, ctx.shape, ctx.dtype  # no second derivative is needed
             gradient = _kernels.score_gradient(support, grads[0], grads[1], *last)
         if gradient is None:
@@ -148,7 +151,17 @@ def jacobian(
 ) -> tuple[Tensor, Tensor]:
     """(x, M_S x) with x = J (on_weights + M_S^T on_parts): (T,) and (B, P), float64."""
     apply = jacobian_op if torch.compiler.is_compiling() else _Jacobian.apply
-    return apply(used, sizes, factor, on_weights, on_parts)
+    if not _of_numbers(used):
+        return apply(used, sizes, factor, on_weights, on_parts)
+    rows, on_parts = instances(sizes, used.shape[0]), on_parts.to(used.dtype)
+    along = on_weights.to(used.dtype) + (used * on_parts[rows]).sum(-1)
+    x, _ = apply(used.new_empty(len(used), 0).long(), sizes, factor, along, on_parts[:, :0])
+    return x, torch.zeros_like(on_parts).index_add(0, rows, x.unsqueeze(-1) * used)
+
+
+def _of_numbers(used: Tensor) -> bool:
+    """Whether `Solution.used` holds values of parts, not indices."""
+    return used.is_floating_point()
 
 
 class _Jacobian(torch.autograd.Function):

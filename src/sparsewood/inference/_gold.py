@@ -27,8 +27,7 @@ def check_gold(
         lengths: the size of each instance, or None.
 
     Returns:
-        The result of `check_input`, and the parts of the gold structures, (B, *parts)
-        float64 0/1.
+        The result of `check_input`, and the parts of the gold structures, (B, *parts) float64.
 
     Raises:
         ValueError: bad shapes, dtypes or lengths; NaN or +inf among the scores that are read; a

@@ -20,7 +20,7 @@ class Ended(NamedTuple):
 
     theta: Tensor  # (P,) the scores of the allowed parts
     allowed: Tensor  # (P,) their indices
-    parts: Tensor  # (K, P) of the structures in the support
+    parts: Tensor  # (K, P) of the structures in the support; a single one is the best for theta
 
 
 def check_best(potentials: Tensor, column: Tensor, others: Tensor) -> None:
@@ -28,12 +28,12 @@ def check_best(potentials: Tensor, column: Tensor, others: Tensor) -> None:
 
     Args:
         potentials: (P,), the scores given to the oracle.
-        column: (P,) 0/1, the parts of its answer.
-        others: (K, P) 0/1, the parts of structures that it returned before; K at least 1.
+        column: (P,), the parts of its answer.
+        others: (K, P), the parts of structures that it returned before; K at least 1.
     """
     found = float(potentials @ column)
     most, at = (others @ potentials).max(0)
-    size = float(potentials.abs() @ (column + others[at]))
+    size = float(potentials.abs() @ (column.abs() + others[at].abs()))
     if float(most) - found <= _ROUNDING * size + _TINY:
         return
     raise OracleValueError(

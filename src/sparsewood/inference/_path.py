@@ -130,7 +130,7 @@ class PathFollower(ActiveSet):
             residual = end * self.theta - self._keep(u)
             best = yield from self._ask(residual + _TILT * (1 + end * self.spread) * self.tilt)
             gap = float((residual * (best.column - u)).sum())
-            rounding = 8 * _EPS * float(1 + (residual.abs() * best.column).sum())
+            rounding = 8 * _EPS * float(1 + (residual * best.column).abs().sum())
             if gap <= max(rounding, _ZERO) or not self._outside(best.column, factor)[0]:
                 break
             newcomer = best

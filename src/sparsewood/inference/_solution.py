@@ -22,11 +22,14 @@ class Solution(NamedTuple):
     gap: Tensor  # (B,) float64
     status: Tensor  # (B,) int64, codes of `Status`
     factor: Tensor  # (*) float64, packed Cholesky factors of each K in `_derivatives`
-    used: Tensor  # (T, *) int64, the parts of each structure as flat indices, -1 after the last
+    used: Tensor  # (T, *) int64, the parts of each structure as flat indices, -1 after the last;
+    # if parts are numbers, (T, P) float64, their values
     calls: Tensor  # (B,) int64, number of oracle calls
     canonical: Tensor  # (B,) bool, whether the weights are canonical
     temperature: Tensor  # (B,) float64, temperature of the answer
-    tie: Tensor  # (B, *) int64, parts of the structure that would enter next, as in `used`
+    tie: (
+        Tensor  # (B, *), parts of the structure that would enter next, as in `used`; else -1 or NaN
+    )
 
 
 def new_solution(

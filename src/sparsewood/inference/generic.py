@@ -1,7 +1,8 @@
 r"""SparseMAP for any structure with a MAP oracle: the reference solver, in plain PyTorch.
 
-The problem, for part scores `theta` (divided by the temperature) and one 0/1 column `m(h)` of `M`
-for each structure `h` (Niculae, Martins, Blondel & Cardie 2018, "SparseMAP", section 3):
+The problem, for part scores `theta` (divided by the temperature) and one column `m(h)` of `M`, 0/1
+or numbers, for each structure `h` (Niculae, Martins, Blondel & Cardie 2018, "SparseMAP", section
+3):
 
     q* = argmax_{q in simplex}  <theta, M q> - 1/2 ||D M q||^2,      u* = M q*
 
@@ -26,6 +27,12 @@ weights below the tolerance, which never enter, would be missing from the gradie
 oracle is also called with random perturbations of the scores, of the size of the gap. The structure
 found enters instead if its own advantage is at least a tenth of the gap. This avoids tiny weights
 and needs as many steps.
+
+Parts that are numbers are divided by a power of two `c`, the size of the largest part of the MAP
+structure, and `theta` as well: the objective is then divided by `c^2`, the tolerances fit any unit
+of measurement, and `G` is well conditioned.
+
+Closed form: some families know structures of the support and their weights. Step 3 certifies them.
 """
 
 from collections.abc import Callable, Generator
@@ -37,11 +44,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, StopRule
+from sparsewood._internal.batch import name_instance
+from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, Start, StopRule
 from sparsewood.inference._canonical_by_oracle import CanonicalByOracle
 from sparsewood.inference._check import check_finite, check_magnitude, no_structure_left
 from sparsewood.inference._derivatives import differentiable
-from sparsewood.inference._oracle_check import Ended, check_maximises, naming
+from sparsewood.inference._oracle_check import check_maximises, naming
 from sparsewood.inference._path import PathFollower
 from sparsewood.inference._preferences import preferences
 from sparsewood.inference._solution import Solution
@@ -54,6 +62,15 @@ Oracle = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 Run = Generator[Tensor, Answer, None]  # yields potentials for the oracle, is sent its answers
 
 
+class Table(NamedTuple):
+    """The allowed parts of an instance."""
+
+    theta: Tensor  # (P,), divided by `unit`
+    allowed: Tensor  # (P,) their indices
+    penalised: Tensor | None  # (P,) 0/1
+    unit: float
+
+
 class Questions(NamedTuple):
     """The problems of a batch."""
 
@@ -61,13 +78,21 @@ class Questions(NamedTuple):
     allowed: Tensor  # (B, P) bool on the CPU, the parts that are read and not forbidden
     penalised: Tensor | None  # (P,) 0/1 on the CPU
     oracle: Oracle
+    units: Tensor | None = None  # (B,) on the CPU, by which numbers are divided; None: 0/1 parts
 
-    def tables(self) -> list[tuple[Tensor, Tensor, Tensor | None]]:
-        """For each instance: `theta`, the allowed parts, and which of these are penalised."""
+    def tables(self) -> list[Table]:
         counted = self.penalised
+        units = [1.0] * len(self.theta) if self.units is None else self.units.tolist()
         return [
-            (table[mask], mask.nonzero()[:, 0], None if counted is None else counted[mask])
-            for table, mask in zip(self.theta.flatten(1).cpu(), self.allowed, strict=True)
+            Table(
+                table[mask] / unit,
+                mask.nonzero()[:, 0],
+                None if counted is None else counted[mask],
+                unit,
+            )
+            for table, mask, unit in zip(
+                self.theta.flatten(1).cpu(), self.allowed, units, strict=True
+            )
         ]
 
 
@@ -105,12 +130,28 @@ def _solve(
     asked = questions(scores, structure, lengths, temperature)
     caps = tol, max_active, max_iter, max_support
     w = preferences(scores.shape[1:]).flatten() if canonical else None
-    problems = [_Problem(*table, w, *caps) for table in asked.tables()]
+    problems = [_Problem(table, structure.binary, w, *caps) for table in asked.tables()]
+    for b, problem in enumerate(problems):
+        if not problem.caps:
+            length = None if lengths is None else lengths[b].cpu()
+            problem.start = _closed_form(structure, asked.theta[b].cpu(), length, problem)
     runs = [problem.run() for problem in problems]
     ask_together(runs, [problem.allowed for problem in problems], asked)
-    ended = [Ended(one.set.theta, one.allowed, one.set.optimum.parts) for one in problems]
+    ended = [one.set.ended(one.allowed, one.binary) for one in problems]
     check_maximises(structure, scores.shape[1:], asked.oracle, ended)
     return _collect(problems, scores, temperature)
+
+
+def _closed_form(
+    structure: Structure, theta: Tensor, length: Tensor | None, problem: "_Problem"
+) -> Start | None:
+    """The structures and weights that the family knows for scores `theta` (*parts)."""
+    found = structure.spanning(theta, length)
+    if found is None:
+        return None
+    structures, weights = found
+    parts = structure.indicator(structures, tuple(theta.shape)).flatten(1)
+    return Start(list(structures), parts[:, problem.allowed] / problem.unit, weights)
 
 
 def questions(
@@ -140,7 +181,29 @@ def questions(
 
     counted = structure.penalised(scores)
     penalised = None if counted is None else counted.flatten().double().cpu()
-    return Questions(theta, allowed.flatten(1).cpu(), penalised, oracle)
+    rest = theta, allowed.flatten(1).cpu(), penalised
+    if structure.binary:
+        return Questions(*rest, oracle)
+    units = _units(oracle(torch.arange(len(scores)), theta)[1], structure)
+
+    def scaled(rows: Tensor, potentials: Tensor) -> tuple[Tensor, Tensor]:
+        best, parts = oracle(rows, potentials)
+        return best, parts / units[rows.to(units.device), None]
+
+    return Questions(*rest, scaled, units.cpu())
+
+
+def _units(parts: Tensor, structure: Structure) -> Tensor:
+    """(B,) powers of two of the size of the largest of parts (B, P), which must be finite."""
+    largest = parts.abs().amax(-1)
+    bad = (~largest.isfinite()).nonzero()
+    if len(bad):
+        raise ValueError(
+            f"{name_instance(int(bad[0]), len(parts))}: {structure}.indicator returned a number "
+            "that is not finite"
+        )
+    unit = torch.exp2(largest.log2().ceil().clamp(min=-500, max=500))
+    return torch.where(largest > 0, unit, 1.0)
 
 
 class _Problem:
@@ -148,15 +211,17 @@ class _Problem:
 
     def __init__(
         self,
-        theta: Tensor,
-        allowed: Tensor,
-        penalised: Tensor | None,
+        table: Table,
+        binary: bool,
         w: Tensor | None,
         tol: float,
         max_active: int | None,
         max_iter: int | None,
         max_support: int | None,
     ) -> None:
+        theta, allowed, penalised, self.unit = table
+        self.binary = binary
+        self.start: Start | None = None
         count = len(theta)
         scale = float(theta.max() - theta.min()) if count else 0.0
         scale = scale or 1.0  # all scores are equal
@@ -179,11 +244,15 @@ class _Problem:
 
     def run(self) -> Run:
         """Solve; if `w` is given, replace the weights by canonical ones."""
-        yield from self.set.run(self.limits) if self.max_support is None else self._at_most()
+        if self.max_support is None:
+            yield from self.set.run(self.limits, self.start)
+        else:
+            yield from self._at_most()
         if self.w is None or self.status != Status.SOLVED:
             return
         theta = self.set.theta * self.cooling
-        search = CanonicalByOracle(self.set.optimum, theta, self.set.penalised, self.w)
+        binary = self.binary
+        search = CanonicalByOracle(self.set.optimum, theta, self.set.penalised, self.w, binary)
         found = yield from search.run()
         self.set.calls += search.calls
         if found is None or abs(found.gap) > self.promise * self.cooling:
@@ -207,11 +276,16 @@ class _Problem:
         return self.set.end if isinstance(self.set, PathFollower) else 1.0
 
     @property
-    def tie(self) -> Tensor:
-        """The indices of the parts of the structure that would enter next."""
-        if not (isinstance(self.set, PathFollower) and self.set.newcomer is not None):
-            return self.allowed[:0]
-        return self.allowed[self.set.newcomer.column.bool()]
+    def tie(self) -> Tensor | None:
+        """The column of the structure that would enter next."""
+        if isinstance(self.set, PathFollower) and self.set.newcomer is not None:
+            return self.set.newcomer.column
+        return None
+
+    @property
+    def calls(self) -> int:
+        """The number of oracle calls, one of which gives `unit`."""
+        return self.set.calls + (not self.binary)
 
     @property
     def status(self) -> Status:
@@ -245,33 +319,58 @@ def ask_together(runs: list[Run], allowed: list[Tensor], questions: Questions) -
 def _collect(problems: list[_Problem], scores: Tensor, temperature: Tensor) -> Solution:
     """The solutions of all problems, in the form that `native` returns."""
     sets = [problem.set.optimum for problem in problems]
-    weights, marginals, used, factors = [], [], [], []
+    count = scores[0].numel()
+    weights, marginals, used, ties, factors = [], [], [], [], []
     for problem, one in zip(problems, sets, strict=True):
         weights.append(one.weights)
-        u = torch.zeros(scores[0].numel(), dtype=torch.float64)
-        u[problem.allowed] = one.weights @ one.parts
+        u = torch.zeros(count, dtype=torch.float64)
+        u[problem.allowed] = one.weights @ one.parts * problem.unit
         marginals.append(u)
-        used += [problem.allowed[column.bool()] for column in one.parts]
-        factor = torch.linalg.cholesky(one.gram)
-        factor.diagonal().reciprocal_()
-        low = torch.tril_indices(*factor.shape)
-        factors.append(factor[low[0], low[1]])
+        used += [_used(problem, column, count) for column in one.parts]
+        ties.append(_used(problem, problem.tie, count))
+        factors.append(_packed(one.gram, problem.unit))
     cooling = torch.tensor([problem.cooling for problem in problems], dtype=torch.float64)
     found = Solution(
         weights=torch.cat(weights).to(scores.dtype),
         marginals=torch.stack(marginals).reshape(scores.shape).to(scores.dtype),
         structures=torch.stack([structure for one in sets for structure in one.structures]),
         sizes=torch.tensor([len(one.weights) for one in sets]),
-        gap=torch.tensor([max(0.0, one.gap) for one in sets], dtype=torch.float64),
+        gap=torch.tensor(
+            [
+                max(0.0, one.gap) * problem.unit**2
+                for problem, one in zip(problems, sets, strict=True)
+            ],
+            dtype=torch.float64,
+        ),
         status=torch.tensor([int(problem.status) for problem in problems]),
         factor=torch.cat(factors),
         used=_padded(used),
-        calls=torch.tensor([problem.set.calls for problem in problems]),
+        calls=torch.tensor([problem.calls for problem in problems]),
         canonical=torch.tensor([problem.canonical for problem in problems]),
         temperature=temperature / cooling.to(temperature.device),
-        tie=_padded([problem.tie for problem in problems]),
+        tie=_padded(ties),
     )
     return Solution(*(tensor.to(scores.device) for tensor in found))
+
+
+def _packed(gram: Tensor, unit: float) -> Tensor:
+    """The packed Cholesky factor of `unit^2 gram`, with the reciprocal of its diagonal."""
+    factor = torch.linalg.cholesky(gram)
+    factor *= unit
+    factor.diagonal().reciprocal_()
+    low = torch.tril_indices(*factor.shape)
+    return factor[low[0], low[1]]
+
+
+def _used(problem: _Problem, column: Tensor | None, count: int) -> Tensor:
+    """A structure as in `Solution.used`, from its allowed parts; None: no structure."""
+    if problem.binary:
+        return problem.allowed[:0] if column is None else problem.allowed[column.bool()]
+    if column is None:
+        return torch.full((count,), torch.nan, dtype=torch.float64)
+    row = torch.zeros(count, dtype=torch.float64)
+    row[problem.allowed] = column * problem.unit
+    return row
 
 
 def _padded(rows: list[Tensor]) -> Tensor:

@@ -19,13 +19,15 @@ def hinge_loss(
     """The structured hinge loss, with margin rescaling (Taskar et al. 2003; Tsochantaridis et al.
     2005, section 2.2):
 
-        L(theta, g) = max_h [<theta, m(h)> + margin * <1 - g, m(h)>]  -  <theta, g>
+        L(theta, g) = max_h [<theta, m(h)> + margin * <1 - g, m(h) - g>]  -  <theta, g>
 
-    where `m(h)` are the parts of a structure and `g` the parts of the gold structure;
-    `<1 - g, m(h)>` counts the parts of `h` that are not in the gold structure. The loss is convex,
-    at least 0, and 0 if the gold structure scores higher than every other by `margin` for each such
-    part. The subgradient is `m(h*) - g`, where `h*` is the MAP structure of the augmented scores.
-    With a margin of 0 this is the perceptron loss.
+    where `m(h)` are the parts of a structure and `g` the parts of the gold structure. For 0/1 parts
+    `<1 - g, m(h) - g>` counts the parts of `h` that are not in the gold structure. If parts are
+    numbers it is a linear cost, 0 for the gold structure; for rankings it is half the squared
+    distance, `1/2 ||m(h) - g||^2`. The loss is convex, at least 0, and 0 if the gold structure
+    scores higher than every other by `margin` times the cost. The subgradient is `m(h*) - g`, where
+    `h*` is the MAP structure of the augmented scores. With a margin of 0 this is the perceptron
+    loss.
 
     Args:
         scores: (*batch, *parts), floating. -inf forbids a part; parts that are never read may hold
@@ -46,6 +48,6 @@ def hinge_loss(
     count("map", len(scores))
     with batch:
         best = structure.indicator(structure.argmax(augmented, lengths), tuple(scores.shape[1:]))
-    cost = margin * total(1 - target, best)
+    cost = margin * total(1 - target, best - target)
     # Subtract the indicators first, so that parts of both structures cancel.
     return reduce(total(theta, best - target) + cost, reduction, scores.dtype, batch)

@@ -13,10 +13,12 @@ from sparsewood._internal.threads import get_num_threads
 from sparsewood._internal.transforms import is_transformed, on_values
 from sparsewood.calls import count
 from sparsewood.inference import _kernels
-from sparsewood.inference._check import check_input
+from sparsewood.inference._check import check_input, check_values, no_structure_left
+from sparsewood.inference.map import total_scores
 from sparsewood.structures.base import NativeStructure, Structure
 
 _LARGEST = 2**31 - 1  # entries in a result
+_PARTS = 2**22  # entries of indicators held at once
 
 
 class KBest(NamedTuple):
@@ -37,7 +39,7 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
     Hamacher 1987): `2 k - 2` oracle calls. Charts that do not fit in memory, and the kernels for
     GPUs, use the MAP oracle alone, at most `k` times the number of slots (Lawler 1972). The best
     structure is that of `map`; the order of other structures with equal scores is arbitrary, but
-    always the same.
+    always the same. `Rankings` have an algorithm of their own.
 
     Args:
         scores: (*batch, *parts), floating; as for `sparsemap`.
@@ -53,9 +55,9 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
     """
     batch, scores, lengths = check_input(scores, structure, lengths)
     k = check_whole("kbest: k", k)
-    if not isinstance(structure, NativeStructure):
+    event = structure.event_shape(tuple(scores.shape[1:]))
+    if not structure.has_kbest or event is None:
         raise ValueError(f"kbest: expected a family with a k-best algorithm, got {structure}")
-    event = _event(structure, scores)
     if len(scores) * k * prod(event) > _LARGEST:
         raise ValueError(
             f"kbest: k = {k} structures of shape {event} for each of {len(scores)} instances have "
@@ -66,11 +68,12 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
     return KBest(*(batch.restore(table) for table in best))
 
 
-def _kbest(scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None) -> KBest:
+def _kbest(scores: Tensor, structure: Structure, k: int, lengths: Tensor | None) -> KBest:
     """`kbest` for one batch dimension."""
-    if not is_transformed(scores):
+    if isinstance(structure, NativeStructure) and not is_transformed(scores):
         batch = structure.padded("kbest", scores, lengths)
-        best = None if batch is None else _kernels.kbest(batch, _event(structure, scores), k)
+        event = structure.event_shape(tuple(scores.shape[1:]))
+        best = None if batch is None else _kernels.kbest(batch, event, k)
         if best is not None:
             count("map", best.calls)
             return KBest(best.structures, best.scores.to(scores.dtype))
@@ -85,10 +88,12 @@ def _kbest(scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor |
 
 
 def _search(
-    scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None
+    scores: Tensor, structure: Structure, k: int, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Structures (T, *event) ordered by instance, their scores (T,); sizes and calls, each (B,)."""
-    event = _event(structure, scores)
+    if not isinstance(structure, NativeStructure):
+        return _search_by_family(scores, structure, k, lengths)
+    event = structure.event_shape(tuple(scores.shape[1:]))
     batch = structure.native_batch(scores, lengths)
     shape = given_batch(len(scores))
     found = _native.kbest(*batch, prod(event), k, get_num_threads(), shape)
@@ -97,5 +102,24 @@ def _search(
     return structures.reshape(-1, *event), totals, counts, calls
 
 
-def _event(structure: NativeStructure, scores: Tensor) -> tuple[int, ...]:
-    return structure.event_shape(tuple(scores.shape[1:]))
+def _search_by_family(
+    scores: Tensor, structure: Structure, k: int, lengths: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`_search` by the family's own algorithm, which counts as one oracle call."""
+    reads = structure.reads(scores, lengths)
+    check_values(scores, reads)
+    best = structure.kbest(torch.where(reads, scores, 0).double(), lengths, k)
+    assert best is not None
+    structures, found = best
+    if not found.all():
+        raise no_structure_left(int((found == 0).nonzero()[0]), scores)
+    instance = torch.arange(len(scores), device=scores.device).repeat_interleave(found)
+    totals = _totals(scores, structures, instance, structure)
+    return structures, totals, found, torch.ones_like(found)
+
+
+def _totals(scores: Tensor, structures: Tensor, instance: Tensor, structure: Structure) -> Tensor:
+    """The score of each of (T, *event) structures of the instances (T,): (T,) float64."""
+    at_once = max(1, _PARTS // max(1, scores.shape[1:].numel()))
+    blocks = zip(structures.split(at_once), instance.split(at_once), strict=True)
+    return torch.cat([total_scores(scores[rows], block, structure) for block, rows in blocks])

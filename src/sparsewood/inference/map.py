@@ -77,4 +77,8 @@ def total_scores(scores: Tensor, structures: Tensor, structure: Structure) -> Te
     forbidden part.
     """
     parts = structure.indicator(structures, tuple(scores.shape[1:]))
-    return total(scores.double(), parts)
+    totals = total(scores.double(), parts)
+    if structure.binary:
+        return totals
+    forbidden = ((parts != 0) & (scores == -torch.inf)).flatten(1).any(-1)  # even if negative
+    return totals.masked_fill(forbidden, -torch.inf)

@@ -23,7 +23,7 @@ def marginals(
 
         p(h) = exp <theta, m(h)> / Z,   Z = sum_h exp <theta, m(h)>,   theta = scores / temperature
 
-    with the 0/1 parts `m(h)` of a structure. `Z` is computed exactly, in float64, by the recursion
+    with the parts `m(h)` of a structure. `Z` is computed exactly, in float64, by the recursion
     of the family (forward, inside, matrix-tree theorem). The marginals are the gradient of `log Z`.
 
     Args:

@@ -51,7 +51,7 @@ def sparsemap(
 ) -> SparsePosterior:
     r"""The SparseMAP posterior over `structure` for each instance of a batch.
 
-    Solves, with `M` holding one 0/1 column of parts per structure,
+    Solves, with `M` holding one column of parts per structure (0/1, or numbers),
 
         q* = argmax_{q in simplex}  <theta, M q> - 1/2 ||D M q||^2,     theta = scores / temperature
 
@@ -70,7 +70,8 @@ def sparsemap(
         temperature: a positive number, or (*batch,) one per instance; differentiable. Lower
             temperatures give sparser posteriors.
         tol: tolerance on the duality gap, relative to the range of an instance's `theta` (largest
-            minus smallest finite score; 1 if all are equal). `converged` means that the gap, plus a
+            minus smallest finite score; 1 if all are equal), and to the largest part of the MAP
+            structure if parts are numbers. `converged` means that the gap, plus a
             bound on its float64 rounding error, is within `tol` times the range. This cannot be
             reached if the range is below about 1e-15 / tol. The native solver aims at a much
             smaller gap, as exact gradients need the complete support.

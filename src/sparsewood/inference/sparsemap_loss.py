@@ -25,9 +25,9 @@ def sparsemap_loss(
 ) -> Tensor:
     r"""The Fenchel-Young loss of SparseMAP (Niculae et al. 2018, section 4; Blondel et al. 2020).
 
-    With the marginal polytope `M` and the indicator `g` of the gold structure,
+    With the marginal polytope `M` and the parts `g` of the gold structure,
 
-        L(theta, g) = max_{u in M} [<theta', u> - 1/2 ||u||^2]  -  [<theta, g> - 1/2 ||g||^2]
+        L(theta, g) = max_{u in M} [<theta', u> - 1/2 ||u||^2]  -  [<theta', g> - 1/2 ||g||^2]
         theta' = theta + margin * (1 - g)
 
     The norms are over the parts that `structure` penalises (all parts in most families). The loss
@@ -105,7 +105,7 @@ def _loss(
     term, which is 0 and has zero gradient, restores the second derivative.
     """
     mean = u.detach()
-    cost = margin * _inner(1 - target, mean) - _half_square(mean, penalised)
+    cost = margin * _inner(1 - target, mean - target) - _half_square(mean, penalised)
     # Subtract the parts first, so that large scores used by both cancel.
     loss = _inner(theta, mean - target) + cost + _half_square(target, penalised)
     return loss + _inner(theta - theta.detach(), u - mean) / 2

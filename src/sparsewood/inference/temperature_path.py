@@ -10,7 +10,7 @@ from sparsewood._internal.batch import name_instance
 from sparsewood._internal.numbers import check_real
 from sparsewood.calls import count
 from sparsewood.inference._check import check_input
-from sparsewood.inference._oracle_check import Ended, check_maximises
+from sparsewood.inference._oracle_check import check_maximises
 from sparsewood.inference._path import PathFollower
 from sparsewood.inference.generic import ask_together, questions
 from sparsewood.posterior import Posterior
@@ -148,12 +148,12 @@ def temperature_path(
         ends = torch.full(scores.shape[:1], end, dtype=torch.float64, device=scores.device)
         asked = questions(scores, structure, lengths, ends)
         tables = asked.tables()
-        paths = [PathFollower(theta, penalised, 1.0) for theta, _, penalised in tables]
+        paths = [PathFollower(table.theta, table.penalised, 1.0) for table in tables]
         if paths:
             runs = [path.follow() for path in paths]
-            ask_together(runs, [allowed for _, allowed, _ in tables], asked)
+            ask_together(runs, [table.allowed for table in tables], asked)
             pairs = zip(paths, tables, strict=True)
-            ended = [Ended(path.theta, table[1], path.optimum.parts) for path, table in pairs]
+            ended = [path.ended(table.allowed, structure.binary) for path, table in pairs]
             check_maximises(structure, scores.shape[1:], asked.oracle, ended)
         for b, path in enumerate(paths):
             if path.stalled:
@@ -161,7 +161,8 @@ def temperature_path(
                     f"temperature_path: {name_instance(b, len(paths))} stalled at temperature "
                     f"{end / path.s:.3g}"
                 )
-    count("map", torch.tensor([path.calls for path in paths], dtype=torch.int64))
+    extra = int(not structure.binary)  # a call for the unit of the parts
+    count("map", torch.tensor([path.calls + extra for path in paths], dtype=torch.int64))
     found = [
         _collect(path, end, structure, scores, None if lengths is None else lengths[b])
         for b, path in enumerate(paths)

@@ -20,6 +20,7 @@ from sparsewood.structures.logic import (
 )
 from sparsewood.structures.matching import Matching
 from sparsewood.structures.oracle_error import OracleError, OracleValueError
+from sparsewood.structures.rankings import Rankings
 from sparsewood.structures.semi_markov import SegmentParts, SemiMarkov
 from sparsewood.structures.simplex import Simplex
 from sparsewood.structures.spanning_trees import SpanningTrees
@@ -46,6 +47,7 @@ __all__ = [
     "OracleError",
     "OracleValueError",
     "Pairwise",
+    "Rankings",
     "SegmentParts",
     "SemiMarkov",
     "Simplex",

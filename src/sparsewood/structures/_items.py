@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._internal.batch import given_shape
-from sparsewood._internal.lengths import lengths_or_full
+from sparsewood._internal.lengths import check_lengths, lengths_or_full
 from sparsewood.structures._listing import sequences
 from sparsewood.structures.base import Native, NativeStructure, OwnParts
 
@@ -21,17 +21,30 @@ class Items(NativeStructure):
     parts_ndim = 1
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
-        shape = tuple(scores.shape)
-        if scores.ndim != 2 or not 1 <= shape[1] <= _ITEMS_MAX:
-            raise ValueError(
-                f"item scores: expected (*batch, n) with 1 to {_ITEMS_MAX} items, got shape "
-                f"{given_shape(shape)}"
-            )
-        self.check_dtype_and_lengths("item scores", scores, lengths)
+        check_items(scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        items = torch.arange(scores.shape[1], device=scores.device)
-        return items < lengths_or_full(lengths, scores)[:, None]
+        return read_items(scores, lengths)
+
+
+def check_items(scores: Tensor, lengths: Tensor | None) -> None:
+    """Raise ValueError unless scores (B, n) and the numbers of items (B,) fit."""
+    shape = tuple(scores.shape)
+    if scores.ndim != 2 or not 1 <= shape[1] <= _ITEMS_MAX:
+        raise ValueError(
+            f"item scores: expected (*batch, n) with 1 to {_ITEMS_MAX} items, got shape "
+            f"{given_shape(shape)}"
+        )
+    if not scores.is_floating_point():
+        raise ValueError(f"item scores: expected a floating dtype, got {scores.dtype}")
+    if lengths is not None:
+        check_lengths(lengths, len(scores), shape[1:])
+
+
+def read_items(scores: Tensor, lengths: Tensor | None) -> Tensor:
+    """The items before the length of each instance: bool (B, n)."""
+    items = torch.arange(scores.shape[1], device=scores.device)
+    return items < lengths_or_full(lengths, scores)[:, None]
 
 
 class ItemSets(OwnParts, Items):

@@ -21,6 +21,7 @@ from sparsewood.structures.recursions.chart_sums import (
 
 WORDS_MAX = 32_767  # native trees store positions in 16 bits
 _PARTS_MAX = 2**30  # the native solver counts the scores of an instance in 32 bits
+_ROUNDS = 1000  # of the search for scores that single out a member with given parts
 
 
 class Native(NamedTuple):
@@ -34,9 +35,10 @@ class Structure(ABC):
     """A family of discrete objects, each made of *parts* that carry a score.
 
     The score of a structure is the sum of the scores of its parts, `<theta, m(h)>`, where `m(h)` is
-    the 0/1 indicator of the parts that the structure `h` uses. Three methods define a family:
-    `argmax`, `indicator` and `validate`. SparseMAP, its gradients, the posterior, the losses and
-    the conformance kit (`sparsewood.testing`) need nothing else.
+    the 0/1 indicator of the parts that the structure `h` uses. With `binary = False` its entries
+    may be any finite numbers: ranks, flows, counts. Three methods define a family: `argmax`,
+    `indicator` and `validate`. SparseMAP, its gradients, the posterior, the losses and the
+    conformance kit (`sparsewood.testing`) need nothing else.
 
     Shapes: `B` instances in a batch, `T` structures, `*parts` the shape of one instance's scores,
     `*event` the shape of one structure's integer encoding. If `parts_ndim` gives the number of
@@ -60,6 +62,7 @@ class Structure(ABC):
     """
 
     parts_ndim: int | None = None  # None: unknown, and scores are (B, *parts)
+    binary: bool = True  # whether all parts are 0 or 1; False: any finite numbers
 
     # Required methods.
 
@@ -77,7 +80,9 @@ class Structure(ABC):
 
     @abstractmethod
     def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
-        """The parts each structure uses: (T, *event) -> (T, *parts), 0/1 float64, same device.
+        """The parts each structure uses: (T, *event) -> (T, *parts), float64, same device.
+
+        0 or 1, or any finite numbers if the family is not `binary`: how much of each part it uses.
 
         Args:
             structures: (T, *event) int64.
@@ -114,7 +119,9 @@ class Structure(ABC):
         """Which of (T, *event) are members of this family: (T,) bool.
 
         Default: those that the oracle returns when their parts score 1 and all others -1. For a
-        member, no other structure then scores as high.
+        member, no other structure then scores as high. If parts are numbers, scores that single out
+        a member are searched by perceptron steps, from the parts themselves. They exist unless the
+        parts of the member are a mean of those of others: then define `contains`.
 
         Args:
             structures: (T, *event) int64, any numbers.
@@ -124,7 +131,7 @@ class Structure(ABC):
         parts = self.indicator(structures, shape)
         if parts.shape[1:] != shape:
             raise ValueError(f"{self}.indicator gives parts of shape {tuple(parts.shape[1:])}")
-        found = self.argmax(2 * parts - 1, lengths)
+        found = self._with_parts(parts, lengths)
         if found.shape != structures.shape:
             raise ValueError(f"structures of {self} have shape {tuple(found.shape[1:])}")
         return (found == structures).unsqueeze(-1).flatten(1).all(-1)
@@ -134,7 +141,23 @@ class Structure(ABC):
 
         Default: the oracle, as for `contains`.
         """
-        return self.argmax(2 * parts.double() - 1, lengths)
+        return self._with_parts(parts.double(), lengths)
+
+    def _with_parts(self, parts: Tensor, lengths: Tensor | None) -> Tensor:
+        """The members with the parts (T, *parts); any members where there are none."""
+        if self.binary:
+            return self.argmax(2 * parts - 1, lengths)
+        shape, potentials = tuple(parts.shape[1:]), parts.clone()
+        found = self.argmax(potentials, lengths)
+        for _ in range(_ROUNDS):
+            missed = parts - self.indicator(found, shape)
+            rows = missed.flatten(1).any(-1).nonzero()[:, 0]
+            if len(rows) == 0:
+                break
+            potentials[rows] += missed[rows]  # the perceptron
+            own = None if lengths is None else lengths.to(rows.device)[rows]
+            found[rows] = self.argmax(potentials[rows], own)
+        return found
 
     # The size arguments depend on the family: (n), (n, labels), ...
 
@@ -217,6 +240,23 @@ class Structure(ABC):
         """
         return None
 
+    def kbest(self, scores: Tensor, lengths: Tensor | None, k: int) -> tuple[Tensor, Tensor] | None:
+        """The k best structures of each instance, best first: (T, *event), and how many, (B,).
+
+        `scores` are (B, *parts) float64; the T structures are ordered by instance. An instance with
+        fewer than `k` structures gets all it has. None: there is no algorithm.
+        """
+        return None
+
+    def spanning(self, theta: Tensor, length: Tensor | None) -> tuple[Tensor, Tensor] | None:
+        """A closed form of SparseMAP: structures of its support (K, *event) and weights (K,).
+
+        For the scores `theta` (*parts) of one instance, float64 on the CPU, 0 at parts that are not
+        read; `length` is its entry of the lengths. The parts of the structures must be affinely
+        independent. The solver starts from them and certifies the result. None: there is none.
+        """
+        return None
+
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...] | None:
         """The shape of one structure's encoding for scores (B, *parts). None: unknown."""
         return None
@@ -233,6 +273,11 @@ class Structure(ABC):
         """Whether the family can sum over all structures: marginals, exact samples."""
         own = type(self)
         return (own.log_partition, own.sum_steps) != (Structure.log_partition, Structure.sum_steps)
+
+    @property
+    def has_kbest(self) -> bool:
+        """Whether the family has an algorithm for the k best structures."""
+        return type(self).kbest is not Structure.kbest
 
     @property
     def native(self) -> Native | None:
@@ -268,6 +313,10 @@ class NativeStructure(Structure):
     @abstractmethod
     def native(self) -> Native:
         """The family of the native solver."""
+
+    @property
+    def has_kbest(self) -> bool:
+        return True
 
     def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The size of an instance that fills scores of shape (B, *parts): its lengths if None.

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from inspect import signature
 from typing import Any, ClassVar, Literal
 
@@ -42,6 +43,10 @@ class Custom(Structure):
     `OracleValueError` is raised. If a solve ends with a single structure, `best` is called once
     more with the scores reflected within their range, to detect an oracle that minimises.
 
+    **Parts are 0 or 1** unless you write `class Mine(Custom, binary=False)`: then `parts` may
+    return any finite numbers, such as ranks, flows or counts. The score of a structure is the sum
+    of scores times parts, and it uses the parts that are not 0.
+
     SparseMAP, gradients, losses and the posterior work without further code; if you also define
     `enumerate`, the conformance kit of `sparsewood.testing` can check the family. An exception in
     your code is re-raised as an `OracleError`, a RuntimeError that names the instance, or as an
@@ -59,6 +64,7 @@ class Custom(Structure):
         *,
         arrays: Literal["torch", "numpy"] | None = None,
         batched: bool | None = None,
+        binary: bool | None = None,
         parts_ndim: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -69,6 +75,8 @@ class Custom(Structure):
             cls.arrays = arrays
         if batched is not None:
             cls.batched = batched
+        if binary is not None:
+            cls.binary = binary
         if parts_ndim is not None:
             cls.parts_ndim = check_whole(f"{cls.__name__}: parts_ndim", parts_ndim)
 
@@ -90,7 +98,10 @@ class Custom(Structure):
 
     @abstractmethod
     def parts(self, structure: Any) -> Any:
-        """The parts that a structure uses: (*event) -> (*parts), 0/1 in any dtype."""
+        """The parts that a structure uses: (*event) -> (*parts), 0/1 in any dtype.
+
+        With `binary=False` any finite numbers.
+        """
 
     @abstractmethod
     def check(self, shape: tuple[int, ...]) -> None:
@@ -122,9 +133,15 @@ class Custom(Structure):
         if len(structures) == 0:
             return torch.zeros(0, *shape, dtype=torch.float64, device=structures.device)
 
+        problem_of = partial(_not_parts, shape=shape, binary=self.binary)
+
         def find(structures: Tensor) -> Tensor:
-            used = self._apply(self.parts, structures, None, unit, lambda a: _not_parts(a, shape))
-            return used.to(structures.device, torch.float64)
+            used = self._apply(self.parts, structures, None, unit, problem_of).double()
+            finite = used.isfinite().flatten(1).all(-1)
+            if not finite.all():
+                at = int((~finite).nonzero()[0])
+                raise OracleValueError("parts returned a number that is not finite", at, unit)
+            return used.to(structures.device)
 
         return on_values(find, structures)
 
@@ -207,15 +224,13 @@ def _not_integers(answer: Tensor) -> str | None:
     return None
 
 
-def _not_parts(answer: Tensor, shape: tuple[int, ...]) -> str | None:
+def _not_parts(answer: Tensor, shape: tuple[int, ...], binary: bool) -> str | None:
     if answer.shape[1:] != shape:
         return f"returned shape {tuple(answer.shape[1:])}, expected {shape} like the scores"
-    return _not_binary(answer)
-
-
-def _not_binary(answer: Tensor) -> str | None:
-    if not ((answer == 0) | (answer == 1)).all():
-        return "returned values other than 0 and 1"
+    if answer.is_complex():
+        return f"returned {answer.dtype}, expected real numbers"
+    if binary and not ((answer == 0) | (answer == 1)).all():
+        return "returned values other than 0 and 1, which need class ...(Custom, binary=False)"
     return None
 
 

@@ -72,6 +72,11 @@ class FactorGraph:
                 f"factor {number} ({name}): expected the numbers of at least one variable, got "
                 f"{index.dtype} of shape {tuple(index.shape)}"
             )
+        if not structure.binary:
+            raise ValueError(
+                f"factor {number} ({name}): variables are 0 or 1, but the parts of {structure} are "
+                "numbers"
+            )
         index = index.long().clone()
         blank = torch.zeros(1, *index.shape, dtype=torch.float64)
         try:

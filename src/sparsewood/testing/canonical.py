@@ -18,7 +18,7 @@ from sparsewood.testing.solutions import Solutions, Solver
 
 few = settings(kit_settings, max_examples=5)
 
-Measure = dict[tuple[int, ...], float]  # the parts of each structure -> its weight
+Measure = dict[tuple[float, ...], float]  # the parts of each structure -> its weight
 
 
 class CanonicalConformance(Solutions):
@@ -134,8 +134,7 @@ class CanonicalConformance(Solutions):
 
     def _measure(self, one: SparsePosterior, shape: tuple[int, ...]) -> Measure:
         parts = self.structure.indicator(one.structures, shape).flatten(1)
-        used = [tuple(column.nonzero().flatten().tolist()) for column in parts]
-        return dict(zip(used, one.weights.tolist(), strict=True))
+        return dict(zip(map(tuple, parts.tolist()), one.weights.tolist(), strict=True))
 
 
 def _distance(a: Measure, b: Measure) -> float:

@@ -29,7 +29,9 @@ class StructureConformance(
             parts = self.structure.indicator(everything, self.shape(n))
             assert parts.shape == (len(everything), *self.shape(n))
             assert parts.dtype == torch.float64
-            assert ((parts == 0) | (parts == 1)).all()
+            if self.structure.binary:
+                assert ((parts == 0) | (parts == 1)).all()
+            assert parts.isfinite().all()
 
     @kit_settings
     @given(st.data())

@@ -49,7 +49,7 @@ def exact_gradient(
     Args:
         scores: (*batch, *parts), floating; instances of full size. -inf forbids a part.
         structure: a family with `enumerate`.
-        loss: (T, *parts) 0/1 in the dtype of the scores -> (T,), the loss of each structure.
+        loss: (T, *parts) in the dtype of the scores -> (T,), the loss of each structure.
         distribution: "gibbs" or "sparsemap".
         size: arguments of `structure.enumerate`. Default: the full size of an instance, which does
             not suffice for families with states or labels.

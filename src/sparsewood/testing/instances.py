@@ -35,7 +35,7 @@ class Case:
     theta: Tensor  # (B, P)
     reads: Tensor  # (B, P) bool
     everything: Tensor  # (count, *event)
-    columns: Tensor  # (count, P) 0/1
+    columns: Tensor  # (count, P) 0/1, or numbers
     mask: Tensor | None  # (*parts) bool: penalised parts
 
     @property

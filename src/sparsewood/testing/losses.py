@@ -46,7 +46,8 @@ class LossConformance(Instances):
         gold, g = case.everything[pick], case.columns[pick]
         scores = totals(case.theta, case.columns)
         own = scores.gather(1, pick[:, None]).squeeze(1)
-        cost = margin * ((1 - g) @ case.columns.T)  # of parts that are not in the gold one
+        # Of parts that are not in the gold one; no cost for that itself, also if it has numbers.
+        cost = margin * ((1 - g) @ case.columns.T - ((1 - g) * g).sum(-1, keepdim=True))
 
         def check(loss: Callable[..., Tensor], expected: Tensor, **options: float) -> None:
             found = loss(case.scores, gold, self.structure, reduction="none", **options)
@@ -54,7 +55,8 @@ class LossConformance(Instances):
 
         check(perceptron_loss, scores.amax(-1) - own)
         check(hinge_loss, (scores + cost).amax(-1) - own, margin=margin)
-        check(sparsemap_loss, self._fenchel_young(case, g, margin) - own, margin=margin)
+        augmented = own + margin * ((1 - g) * g).sum(-1)
+        check(sparsemap_loss, self._fenchel_young(case, g, margin) - augmented, margin=margin)
         if crf_loss in self.losses:
             check(crf_loss, scores.logsumexp(-1) - own)
 
@@ -70,11 +72,29 @@ class LossConformance(Instances):
 
     def test_losses_vanish_where_the_gold_structure_wins(self) -> None:
         n = self.sizes[1]
-        gold = self.structure.enumerate(*self.size(n))[:3]
+        everything = self.structure.enumerate(*self.size(n))
+        gold = everything[:3]
         certain = 50 * (2 * self.structure.indicator(gold, self.shape(n)) - 1)
+        if not self.structure.binary:
+            certain = self._certain(self.structure.indicator(everything, self.shape(n)))[:3]
         for loss in self.losses:
             zero = loss(certain, gold, self.structure, reduction="none")
             assert_close(zero, torch.zeros_like(zero), rtol=0, atol=1e-9)
+
+    @staticmethod
+    def _certain(parts: Tensor) -> Tensor:
+        """Scores (count, *parts) for which each structure wins by far, from the parts of all.
+
+        They point to a structure from the nearest point of the hull of all others.
+        """
+        columns = parts.flatten(1)
+        if len(columns) == 1:
+            return parts
+        rows = []
+        for i, own in enumerate(columns[:3]):
+            away = own - project(own, torch.cat([columns[:i], columns[i + 1 :]]))
+            rows.append(away * 100 * (1 + columns.square().sum(-1).max()) / away.square().sum())
+        return torch.stack(rows).reshape(-1, *parts.shape[1:])
 
     def test_gradients_of_losses_are_parts_less_gold(self) -> None:
         n = min(self.sizes[1], max(self.sizes[0], 3))

@@ -41,8 +41,12 @@ def _affine_weights(theta: Tensor, columns: Tensor) -> Tensor:
 
 
 def totals(theta: Tensor, columns: Tensor) -> Tensor:
-    """`<theta, m>` for (count, P) or (B, count, P) columns: (B, count), with -inf * 0 = 0."""
-    return torch.where(columns != 0, theta[:, None], 0).mul(columns).sum(-1)
+    """`<theta, m>` for (count, P) or (B, count, P) columns: (B, count), with -inf * 0 = 0.
+
+    -inf times any other number is -inf.
+    """
+    used = torch.where(columns != 0, theta[:, None], 0)
+    return torch.where(used == -torch.inf, used, used * columns).sum(-1)
 
 
 def gains(theta: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
@@ -53,10 +57,23 @@ def gains(theta: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
     sums = totals(theta, columns)
     rows = []
     for scores, best in zip(theta.tolist(), sums.argmax(-1).tolist(), strict=True):
-        less = [-scores[p] for p in columns[best].nonzero().flatten().tolist()]
-        used = [[scores[p] for p in one.nonzero().flatten().tolist()] for one in columns]
+        less = [-term for term in _terms(scores, columns[best])]
+        used = [_terms(scores, one) for one in columns]
         rows.append([-math.inf if -math.inf in one else math.fsum(one + less) for one in used])
     return torch.tensor(rows, dtype=torch.float64), sums.amax(-1)
+
+
+def _terms(scores: list[float], column: Tensor) -> list[float]:
+    """Terms whose exact sum is `<scores, column>`."""
+    used = column.nonzero().flatten().tolist()
+    whole = column.frac().eq(0).all()
+    if whole:  # repeated additions round nothing
+        return [
+            math.copysign(1, column[p]) * scores[p]
+            for p in used
+            for _ in range(int(abs(column[p])))
+        ]
+    return [scores[p] * float(column[p]) for p in used]
 
 
 def score_range(theta: Tensor, reads: Tensor) -> Tensor:
