@@ -14,6 +14,7 @@
 #include "python/arrays.h"
 #include "python/bind_charts.h"
 #include "python/bind_forest.h"
+#include "python/bind_grid.h"
 #include "python/bind_nn.h"
 #include "python/bind_tree_sums.h"
 #include "python/without_gil.h"
@@ -221,6 +222,7 @@ NB_MODULE(_native, m) {
     m.def("jacobian", &jacobian, "used"_a, "sizes"_a, "factor"_a, "on_weights"_a, "on_parts"_a,
           "threads"_a, "Applies the Jacobian on the saved support: (out_weights, out_parts).");
     sparsewood::bind_forest(m);
+    sparsewood::bind_grid(m);
     sparsewood::bind_nn(m);
     sparsewood::bind_tree_sums(m);
     sparsewood::bind_charts(m);

@@ -58,15 +58,18 @@ if TYPE_CHECKING:
     from sparsewood.structures.alignment import Alignment
     from sparsewood.structures.base import Structure
     from sparsewood.structures.binary_trees import BinaryTrees
+    from sparsewood.structures.ctc import CTCScores, ctc_scores
     from sparsewood.structures.custom import Custom
     from sparsewood.structures.dependency import DependencyTrees
     from sparsewood.structures.factor_graph import FactorGraph
+    from sparsewood.structures.grid_paths import GridPaths
     from sparsewood.structures.hypercube import Hypercube
     from sparsewood.structures.labelled_dependency import LabelledDependencyTrees
     from sparsewood.structures.linear_chain import LinearChain
     from sparsewood.structures.logic import AtMostOne, Budget, Implies, Or, Pairwise, Xor
     from sparsewood.structures.matching import Matching
     from sparsewood.structures.oracle_error import OracleError
+    from sparsewood.structures.paths import Paths
     from sparsewood.structures.semi_markov import SemiMarkov
     from sparsewood.structures.simplex import Simplex
     from sparsewood.structures.spanning_trees import SpanningTrees
@@ -88,6 +91,7 @@ __all__ = [
     "BinaryTrees",
     "Blackbox",
     "Budget",
+    "CTCScores",
     "Custom",
     "DependencyTrees",
     "Estimator",
@@ -96,6 +100,7 @@ __all__ = [
     "Forest",
     "Gibbs",
     "Given",
+    "GridPaths",
     "Hypercube",
     "Implies",
     "LPPosterior",
@@ -106,6 +111,7 @@ __all__ = [
     "OracleError",
     "PairPosterior",
     "Pairwise",
+    "Paths",
     "Perturbed",
     "Posterior",
     "Relaxed",
@@ -129,6 +135,7 @@ __all__ = [
     "Xor",
     "count_calls",
     "crf_loss",
+    "ctc_scores",
     "draw",
     "get_num_threads",
     "hinge_loss",

@@ -155,6 +155,11 @@ def alignment_potentials(
 ) -> None:
     """The best score of a walk to each cell (B, n, m), or with gaps to each corner."""
 
+def step_potentials(
+    scores: _Reals | Tensor, potentials: _Reals | Tensor, steps: int, threads: int
+) -> None:
+    """The best score of a path to each cell (B, n, m) by steps."""
+
 def segment_potentials(
     scores: _Reals | Tensor,
     longest: int,
@@ -163,6 +168,15 @@ def segment_potentials(
     threads: int,
 ) -> None:
     """The best score of prefixes before each label starts and ends."""
+
+def grid_paths(
+    scores: _Reals | Tensor,
+    sizes: _Whole | Tensor,
+    diagonal: bool,
+    cells: _Whole | Tensor,
+    threads: int,
+) -> None:
+    """Marks the best paths (B, n, m) from the first to the last cell in `cells`, 0 before."""
 
 def measure_chart(
     chart: str, size: Sequence[int], shape: Sequence[int], with_rates: bool

@@ -14,6 +14,7 @@ from sparsewood._internal.transforms import is_transformed
 from sparsewood.calls import count
 from sparsewood.inference import generic, native
 from sparsewood.inference._check import (
+    check_any_sign,
     check_cap,
     check_input,
     check_positive,
@@ -117,6 +118,8 @@ def sparsemap(
     max_iter = check_cap("max_iter", max_iter)
     max_support = check_cap("max_support", max_support)
     check_weights(weights)
+    if weights == "canonical":
+        check_any_sign('weights="canonical"', structure)
     check_support(max_support, max_active, max_iter, temperature_gradient)
     check_unconverged(on_unconverged)
     solve = _pick(structure, solver)

@@ -60,6 +60,7 @@ class Structure(ABC):
     """
 
     parts_ndim: int | None = None  # None: unknown, and scores are (B, *parts)
+    costs_only: bool = False  # whether `argmax` is right only for scores of at most 0
 
     # Required methods.
 

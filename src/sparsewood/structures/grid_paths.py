@@ -1,0 +1,180 @@
+"""Paths through a grid of costs."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from sparsewood import _native
+from sparsewood._internal.batch import given_shape, name_entry
+from sparsewood._internal.lengths import check_lengths
+from sparsewood._internal.threads import get_num_threads
+from sparsewood._internal.transforms import on_values
+from sparsewood.structures._bipartite import check_sides, reads_corner
+from sparsewood.structures._listing import check_count
+from sparsewood.structures.base import OwnParts
+
+_SIDE_MAX = 30_000
+
+
+@dataclass(frozen=True)
+class GridPaths(OwnParts):
+    """Paths from the first to the last cell of a grid, in any direction.
+
+    The parts are cells: `scores[b, i, j]`, shape (B, n, m), is minus the cost of visiting cell
+    (i, j), at most 0; -inf forbids a cell. A path leads from cell (0, 0) to cell (n - 1, m - 1); it
+    is the 0/1 matrix of the cells that it visits, (n, m) int64, and padding holds 0. `lengths` is
+    (B, 2): the rows and columns of each instance. The MAP oracle is the algorithm of Dijkstra
+    (1959), in O(n m log(n m)), native on the CPU.
+
+    A path visits no two adjacent cells except in succession. A path that does could be cut short,
+    which costs nothing, so neither the best path nor SparseMAP loses anything by this, and the cells
+    determine the path. SparseMAP asks for best paths on `scores - u` with marginals `u` of at least
+    0, which are at most 0 again. What needs best paths for other scores is refused: canonical
+    weights, max-marginals, the structured hinge loss, factor graphs. Sums over all paths are not
+    known (they cannot be counted efficiently), nor is a k-best algorithm.
+
+    For sums, samples and k best, use `Paths` of a directed acyclic graph, such as `Paths.grid`.
+
+    Args:
+        neighbours: 4 for steps along rows and columns, 8 for diagonal steps as well.
+
+    Example:
+        >>> costs = torch.tensor([[[1.0, 9.0, 1.0], [1.0, 9.0, 1.0], [1.0, 1.0, 1.0]]])
+        >>> sp.GridPaths().argmax(-costs)
+        tensor([[[1, 0, 0],
+                 [1, 0, 0],
+                 [0, 1, 1]]])
+    """
+
+    neighbours: Literal[4, 8] = 8
+
+    parts_ndim = 2
+    costs_only = True
+
+    def __post_init__(self) -> None:
+        if self.neighbours not in (4, 8):
+            raise ValueError(f"GridPaths: neighbours: expected 4 or 8, got {self.neighbours!r}")
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        """Also raise ValueError for scores above 0: a small part of the time of the oracle."""
+        self._check_shape(scores, lengths)
+        if torch.compiler.is_compiling():
+            return
+        bad = (scores.detach() > 0) & (scores != torch.inf) & self.reads(scores, lengths)
+        if bad.any():
+            at = tuple(bad.nonzero()[0].tolist())
+            raise ValueError(
+                f"{name_entry('scores', at, len(scores))} is {float(scores[at].detach())}: "
+                f"expected costs with a minus sign, at most 0, for {self}, as a path that collects "
+                f"a reward would never end; got scores of shape {given_shape(scores.shape)}"
+            )
+
+    def _check_shape(self, scores: Tensor, lengths: Tensor | None) -> None:
+        shape = tuple(scores.shape)
+        if scores.ndim != 3 or not all(1 <= side <= _SIDE_MAX for side in shape[1:]):
+            raise ValueError(
+                f"cell scores: expected (*batch, n, m) with n and m from 1 to {_SIDE_MAX}, "
+                f"got shape {given_shape(shape)}"
+            )
+        if not scores.is_floating_point():
+            raise ValueError(f"cell scores: expected a floating dtype, got {scores.dtype}")
+        if lengths is not None:
+            check_lengths(lengths, len(scores), shape[1:])
+
+    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """The cheapest path of each instance; scores above 0 count as 0.
+
+        If every path uses a forbidden cell, so does the one that is returned.
+        """
+        self._check_shape(scores, lengths)
+        return on_values(lambda table: self._find(table, lengths), scores)
+
+    def _find(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
+        table = scores.detach().to("cpu", torch.float64).contiguous()
+        if lengths is None:
+            lengths = torch.tensor(table.shape[1:]).expand(len(table), 2)
+        sizes = lengths.to("cpu", torch.int64).contiguous()
+        cells = torch.zeros(table.shape, dtype=torch.int64)
+        diagonal = self.neighbours == 8
+        _native.grid_paths(table, sizes, diagonal, cells, get_num_threads())
+        return cells.to(scores.device)
+
+    def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return reads_corner(scores, lengths)
+
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
+
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
+        """Which of (T, n, m) 0/1 matrices are paths of this family: (T,)."""
+        legal = (structures == 0) | ((structures == 1) & self.reads(structures, lengths))
+        cells = structures == 1
+        # Every cell has two neighbours on the path, the ends one, and the path is in one piece.
+        ends = torch.zeros_like(structures)
+        n, m = structures.shape[1:]
+        sizes = torch.tensor([n, m]) if lengths is None else lengths
+        row, column = (sizes.to(cells.device).expand(len(cells), 2) - 1).unbind(-1)
+        everyone = torch.arange(len(cells), device=cells.device)
+        ends[:, 0, 0] += 1
+        ends[everyone, row, column] += 1
+        degree = self._around(cells.long())
+        legal &= ~cells | (degree == 2 - ends)
+        piece = torch.zeros_like(cells)
+        piece[:, 0, 0] = cells[:, 0, 0]
+        while True:
+            grown = cells & ((self._around(piece.long()) > 0) | piece)
+            if torch.equal(grown, piece):
+                break
+            piece = grown
+        at_ends = cells[:, 0, 0] & cells[everyone, row, column]
+        return legal.flatten(1).all(-1) & at_ends & (piece == cells).flatten(1).all(-1)
+
+    def _around(self, cells: Tensor) -> Tensor:
+        """For each cell, how many of its neighbours are among `cells` (T, n, m) 0/1."""
+        n, m = cells.shape[1:]
+        wide = torch.nn.functional.pad(cells, (1, 1, 1, 1))
+        total = torch.zeros_like(cells)
+        for a, b in self._steps():
+            total = total + wide[:, 1 + a : 1 + a + n, 1 + b : 1 + b + m]
+        return total
+
+    def _steps(self) -> list[tuple[int, int]]:
+        steps = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)]
+        return steps if self.neighbours == 8 else [(a, b) for a, b in steps if 0 in (a, b)]
+
+    def count(self, n: int, m: int) -> int:
+        """How many paths there are, by listing them."""
+        return len(self._list(n, m))
+
+    def enumerate(self, n: int, m: int) -> Tensor:
+        """Every path, (count(n, m), n, m) int64; at most 20,000."""
+        paths = self._list(n, m)
+        everything = torch.zeros(len(paths), n, m, dtype=torch.int64)
+        for one, path in zip(everything, paths, strict=True):
+            for i, j in path:
+                one[i, j] = 1
+        return everything
+
+    def _list(self, n: int, m: int) -> list[list[tuple[int, int]]]:
+        check_sides(n, m)
+        found: list[list[tuple[int, int]]] = []
+        waiting = [[(0, 0)]]
+        steps = self._steps()
+        while waiting:
+            path = waiting.pop()
+            i, j = path[-1]
+            if (i, j) == (n - 1, m - 1):
+                found.append(path)
+                check_count(len(found), "paths", f"or more through {n} rows and {m} columns")
+                continue
+            before = set(path[:-1])
+            for a, b in steps:
+                x, y = i + a, j + b
+                touches = any((x + c, y + d) in before for c, d in steps)
+                if 0 <= x < n and 0 <= y < m and (x, y) not in before and not touches:
+                    waiting.append([*path, (x, y)])
+        return found
