@@ -22,7 +22,7 @@ from sparsewood.draw import Drawing, Live
 
 # The cards, in this order; examples that are not named here come last.
 ORDER = (
-    "attachment four_lines rationales latent_alignment segmenting few_labels sorting routing "
+    "attachment four_lines rationales latent_alignment segmenting few_labels sorting shortest_paths routing "
     "latent_program temperature_path tagging factor_graph custom_structure one_tree_at_a_time "
     "two_sentences scipy_oracle pictures"
 ).split()

@@ -1,109 +1,145 @@
-// Shortest paths from the first to the last cell of a grid in which a path may turn back.
+// MAP oracle for paths from the first to the last cell of a grid, which may turn back.
 //
-// This oracle is not registered as a family: with costs alone it cannot answer what k best and
-// canonical weights ask, the best path through a given cell.
+// Scores are costs with a minus sign; those above 0 count as 0. A code has a slot for each cell,
+// which is 1 if the path visits it. Its row of the table is (0, score). The oracle cannot answer
+// what k best asks, the best path through a given cell, so Python refuses it.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <queue>
-#include <utility>
-#include <vector>
-
-#include "group/group.h"
+#include "families/family.h"
 
 namespace sparsewood {
 
-// The algorithm of Dijkstra (1959) on one instance, with its memory.
-class GridPaths {
-  public:
-    // Marks the cells of the best path of `scores`, (n, m) in rows of `stride`, in `out`, which is
-    // 0 before. Scores above 0 count as 0. Of the best paths it takes one with the fewest cells. If
-    // every path uses a forbidden cell, so does the one that is marked.
-    void operator()(const double* scores, int64_t n, int64_t m, int64_t stride, bool diagonal,
-                    int64_t* out) {
-        open_ = false;
-        find(scores, n, m, stride, diagonal);
-        if (label_.back().cells == 0) open_ = true, find(scores, n, m, stride, diagonal);
-        for (int64_t cell = n * m - 1;;) {
-            out[cell / m * stride + cell % m] = 1;
-            if (cell == 0) return;
-            cell = before(cell, scores, n, m, stride, diagonal);
-        }
+struct GridPaths {
+    static constexpr int kPoll = 4096;  // cells between two polls
+    static constexpr bool kEmpty = true;
+    static constexpr double kCross = kNever;
+    int slots, penalised, rows, width;
+    int height, length;  // rows and columns of the grid
+    bool diagonal;       // steps may be diagonal
+    double* cost;        // (slots) of the best path to each cell found so far
+    int32_t* cells;      // (slots) how many cells it has, 0: there is none
+    int32_t* from;       // (slots) the cell before the last
+    int32_t* heap;       // (slots) cells to go on from, the best first
+    int32_t* place;      // (slots) of a cell in the heap
+
+    SPARSEWOOD_HD int64_t base(int slot) const { return 2 * int64_t(slot); }
+
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
+        cost = arena.take<double>(slots);
+        cells = arena.take<int32_t>(slots);
+        from = arena.take<int32_t>(slots);
+        heap = arena.take<int32_t>(slots);
+        place = arena.take<int32_t>(slots);
+    }
+
+    // The algorithm of Dijkstra (1959). Of the best paths it takes one with the fewest cells, so
+    // that no two of its cells are neighbours except in succession.
+    template <class G>
+    SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
+        for (int c = g.lane(); c < slots; c += g.size()) code[c] = 0, cells[c] = 0;
+        g.sync();
+        int last = slots - 1;
+        if (g.leader() && table[1] != kForbidden) search(g, table);
+        g.sync();
+        if (cells[last] == 0) return false;
+        if (g.leader())
+            for (int c = last; c >= 0; c = from[c]) code[c] = 1;
+        g.sync();
+        return true;
+    }
+
+    SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
+        fix_row(table + base(slot), 2, option);
+    }
+
+    // size, shape: rows and columns; options: whether steps may be diagonal.
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
+        height = static_cast<int>(size[0]);
+        length = static_cast<int>(size[1]);
+        slots = penalised = rows = height * length;
+        width = 2;
+        diagonal = options[0] != 0;
+        padded_rows = shape[0];
+        padded_columns = shape[1];
+    }
+
+    SPARSEWOOD_HD Row row(int r) const { return {part(r, 1), 1, 0, 0}; }
+
+    SPARSEWOOD_HD int64_t part(int slot, int option) const {
+        return option == 0 ? -1 : slot / length * padded_columns + slot % length;
+    }
+
+    template <class G>
+    SPARSEWOOD_HD void shift(const G&, double*) const {}
+
+    SPARSEWOOD_HD int64_t event_size() const { return padded_rows * padded_columns; }
+
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        mark_parts(g, *this, code, out);
     }
 
   private:
-    static constexpr int kPoll = 4096;  // cells between two polls
+    int64_t padded_rows, padded_columns;  // of the caller's array
 
-    // What a path costs, and how many cells it has; 0: there is no path.
-    struct Label {
-        double cost = -kForbidden;
-        int64_t cells = 0;
-        bool operator<(const Label& o) const {
-            return cost < o.cost || (cost == o.cost && cells < o.cells);
-        }
-        bool operator>(const Label& o) const { return o < *this; }
-        bool operator==(const Label& o) const { return cost == o.cost && cells == o.cells; }
-    };
-    using Entry = std::pair<Label, int64_t>;
-
-    std::vector<Label> label_;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
-    int64_t polled_ = 0;
-    bool open_ = false;  // forbidden cells may be entered
-
-    void find(const double* scores, int64_t n, int64_t m, int64_t stride, bool diagonal) {
-        size_t count = static_cast<size_t>(n * m);
-        label_.assign(count, {});
-        queue_ = {};
-        if (is_closed(scores[0])) return;
-        label_[0] = enter({0, 0}, scores[0]);
-        queue_.push({label_[0], 0});
-        while (!queue_.empty()) {
-            auto [label, cell] = queue_.top();
-            queue_.pop();
-            if (label_[static_cast<size_t>(cell)] < label) continue;
-            if (cell == n * m - 1) break;
-            if (++polled_ % kPoll == 0) Thread::poll();
-            each_neighbour(cell, n, m, diagonal, [&](int64_t next) {
-                double score = scores[next / m * stride + next % m];
-                Label reached = enter(label, score);
-                Label& known = label_[static_cast<size_t>(next)];
-                if (is_closed(score) || !(reached < known)) return;
-                known = reached;
-                queue_.push({reached, next});
-            });
+    // One lane's work.
+    template <class G>
+    SPARSEWOOD_HD void search(const G& g, const double* table) {
+        int held = 0;
+        cost[0] = enter(table, 0), cells[0] = 1, from[0] = -1;
+        rise(0, held++);
+        for (int found = 1; held > 0; ++found) {
+            if (G::kLanes == 1 && found % kPoll == 0) g.poll();
+            int here = heap[0];
+            if (here == slots - 1) return;
+            int moved = heap[--held];
+            if (held > 0) sink(moved, held);
+            int i = here / length, j = here % length;
+            for (int a = i > 0 ? i - 1 : 0; a <= i + 1 && a < height; ++a)
+                for (int b = j > 0 ? j - 1 : 0; b <= j + 1 && b < length; ++b) {
+                    int next = a * length + b;
+                    if (next == here || (!diagonal && a != i && b != j)) continue;
+                    if (table[base(next) + 1] == kForbidden) continue;
+                    double total = cost[here] + enter(table, next);
+                    int count = cells[here] + 1;
+                    bool is_new = cells[next] == 0;
+                    if (!is_new && (total > cost[next] || (total == cost[next] && count >= cells[next])))
+                        continue;
+                    cost[next] = total, cells[next] = count, from[next] = here;
+                    rise(next, is_new ? held++ : place[next]);
+                }
         }
     }
 
-    bool is_closed(double score) const { return score == kForbidden && !open_; }
-
-    static Label enter(const Label& from, double score) {
-        bool counts = score < 0 && score != kForbidden;
-        return {from.cost - (counts ? score : 0), from.cells + 1};
+    SPARSEWOOD_HD double enter(const double* table, int cell) const {
+        double score = table[base(cell) + 1];
+        return score < 0 ? -score : 0;
     }
 
-    template <class F>
-    static void each_neighbour(int64_t cell, int64_t n, int64_t m, bool diagonal, F f) {
-        int64_t i = cell / m, j = cell % m;
-        for (int64_t a = i > 0 ? i - 1 : 0; a <= i + 1 && a < n; ++a)
-            for (int64_t b = j > 0 ? j - 1 : 0; b <= j + 1 && b < m; ++b)
-                if ((a != i || b != j) && (diagonal || a == i || b == j)) f(a * m + b);
+    SPARSEWOOD_HD bool before(int a, int b) const {
+        if (cost[a] != cost[b]) return cost[a] < cost[b];
+        return cells[a] != cells[b] ? cells[a] < cells[b] : a < b;
     }
 
-    // The first neighbour from which the best path enters a cell.
-    int64_t before(int64_t cell, const double* scores, int64_t n, int64_t m, int64_t stride,
-                   bool diagonal) const {
-        double score = scores[cell / m * stride + cell % m];
-        int64_t found = -1;
-        each_neighbour(cell, n, m, diagonal, [&](int64_t from) {
-            const Label& label = label_[static_cast<size_t>(from)];
-            if (found < 0 && label.cells > 0 &&
-                enter(label, score) == label_[static_cast<size_t>(cell)])
-                found = from;
-        });
-        return found;
+    SPARSEWOOD_HD void put(int cell, int at) { heap[at] = cell, place[cell] = at; }
+
+    // Moves a cell up from a place in the heap, which is free.
+    SPARSEWOOD_HD void rise(int cell, int at) {
+        for (; at > 0 && before(cell, heap[(at - 1) / 2]); at = (at - 1) / 2)
+            put(heap[(at - 1) / 2], at);
+        put(cell, at);
+    }
+
+    // Moves a cell down from the first place, which is free, in a heap of so many.
+    SPARSEWOOD_HD void sink(int cell, int held) {
+        int at = 0;
+        for (int child = 1; child < held; child = 2 * at + 1) {
+            if (child + 1 < held && before(heap[child + 1], heap[child])) ++child;
+            if (!before(heap[child], cell)) break;
+            put(heap[child], at);
+            at = child;
+        }
+        put(cell, at);
     }
 };
 

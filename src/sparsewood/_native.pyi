@@ -18,7 +18,7 @@ def families() -> dict[str, str]:
 def argmax(
     family: str,
     options: Sequence[int],
-    scores: _Reals | Tensor,
+    scores: _Reals | NDArray[np.float32] | Tensor,
     sizes: _Whole | Tensor,
     full: Sequence[int],
     events: _Whole | Tensor,
@@ -168,15 +168,6 @@ def segment_potentials(
     threads: int,
 ) -> None:
     """The best score of prefixes before each label starts and ends."""
-
-def grid_paths(
-    scores: _Reals | Tensor,
-    sizes: _Whole | Tensor,
-    diagonal: bool,
-    cells: _Whole | Tensor,
-    threads: int,
-) -> None:
-    """Marks the best paths (B, n, m) from the first to the last cell in `cells`, 0 before."""
 
 def measure_chart(
     chart: str, size: Sequence[int], shape: Sequence[int], with_rates: bool

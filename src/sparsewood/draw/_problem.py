@@ -142,6 +142,11 @@ def problem(
             f"live: expected a family with a native oracle, got {structure}; "
             "draw its posterior with show(post)"
         )
+    if structure.costs_only:
+        raise ValueError(
+            f"live: scores of {structure} are costs, which cannot be dragged above 0; "
+            "draw its posterior with show(post)"
+        )
     kind, family = _KINDS[structure.native.name], family_of(structure, names, "live")
     table, size = _one(scores, structure, lengths, instance)
     shape = kind.cut(size, tuple(table.shape))

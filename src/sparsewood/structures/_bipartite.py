@@ -24,19 +24,14 @@ class Bipartite(NativeStructure):
         self.check_dtype_and_lengths("pair scores", scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return reads_corner(scores, lengths)
+        if lengths is None:
+            return torch.ones_like(scores, dtype=torch.bool)
+        rows, columns = (torch.arange(side, device=scores.device) for side in scores.shape[1:])
+        limits = lengths.to(scores.device)[:, None]
+        return (rows < limits[..., 0])[:, :, None] & (columns < limits[..., 1])[:, None]
 
     def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape
-
-
-def reads_corner(scores: Tensor, lengths: Tensor | None) -> Tensor:
-    """The first `lengths` (B, 2) rows and columns of tables (B, n, m): bool."""
-    if lengths is None:
-        return torch.ones_like(scores, dtype=torch.bool)
-    rows, columns = (torch.arange(side, device=scores.device) for side in scores.shape[1:])
-    limits = lengths.to(scores.device)[:, None]
-    return (rows < limits[..., 0])[:, :, None] & (columns < limits[..., 1])[:, None]
 
 
 def check_sides(n: int, m: int, most: int | None = None) -> None:

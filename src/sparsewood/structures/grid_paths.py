@@ -6,27 +6,21 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from sparsewood import _native
-from sparsewood._internal.batch import given_shape, name_entry
-from sparsewood._internal.lengths import check_lengths
-from sparsewood._internal.threads import get_num_threads
-from sparsewood._internal.transforms import on_values
-from sparsewood.structures._bipartite import check_sides, reads_corner
+from sparsewood._internal.batch import name_entry
+from sparsewood.structures._bipartite import Bipartite, check_sides
 from sparsewood.structures._listing import check_count
-from sparsewood.structures.base import OwnParts
-
-_SIDE_MAX = 30_000
+from sparsewood.structures.base import Native, OwnParts
 
 
 @dataclass(frozen=True)
-class GridPaths(OwnParts):
+class GridPaths(OwnParts, Bipartite):
     """Paths from the first to the last cell of a grid, in any direction.
 
     The parts are cells: `scores[b, i, j]`, shape (B, n, m), is minus the cost of visiting cell
     (i, j), at most 0; -inf forbids a cell. A path leads from cell (0, 0) to cell (n - 1, m - 1); it
     is the 0/1 matrix of the cells that it visits, (n, m) int64, and padding holds 0. `lengths` is
     (B, 2): the rows and columns of each instance. The MAP oracle is the algorithm of Dijkstra
-    (1959), in O(n m log(n m)), native on the CPU.
+    (1959), in O(n m log(n m)).
 
     A path visits no two adjacent cells except in succession. A path that does could be cut short,
     which costs nothing, so neither the best path nor SparseMAP loses anything by this, and the cells
@@ -50,7 +44,6 @@ class GridPaths(OwnParts):
 
     neighbours: Literal[4, 8] = 8
 
-    parts_ndim = 2
     costs_only = True
 
     def __post_init__(self) -> None:
@@ -59,7 +52,7 @@ class GridPaths(OwnParts):
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         """Also raise ValueError for scores above 0: a small part of the time of the oracle."""
-        self._check_shape(scores, lengths)
+        super().validate(scores, lengths)
         if torch.compiler.is_compiling():
             return
         bad = (scores.detach() > 0) & (scores != torch.inf) & self.reads(scores, lengths)
@@ -68,44 +61,12 @@ class GridPaths(OwnParts):
             raise ValueError(
                 f"{name_entry('scores', at, len(scores))} is {float(scores[at].detach())}: "
                 f"expected costs with a minus sign, at most 0, for {self}, as a path that collects "
-                f"a reward would never end; got scores of shape {given_shape(scores.shape)}"
+                "a reward would never end"
             )
 
-    def _check_shape(self, scores: Tensor, lengths: Tensor | None) -> None:
-        shape = tuple(scores.shape)
-        if scores.ndim != 3 or not all(1 <= side <= _SIDE_MAX for side in shape[1:]):
-            raise ValueError(
-                f"cell scores: expected (*batch, n, m) with n and m from 1 to {_SIDE_MAX}, "
-                f"got shape {given_shape(shape)}"
-            )
-        if not scores.is_floating_point():
-            raise ValueError(f"cell scores: expected a floating dtype, got {scores.dtype}")
-        if lengths is not None:
-            check_lengths(lengths, len(scores), shape[1:])
-
-    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """The cheapest path of each instance; scores above 0 count as 0.
-
-        If every path uses a forbidden cell, so does the one that is returned.
-        """
-        self._check_shape(scores, lengths)
-        return on_values(lambda table: self._find(table, lengths), scores)
-
-    def _find(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
-        table = scores.detach().to("cpu", torch.float64).contiguous()
-        if lengths is None:
-            lengths = torch.tensor(table.shape[1:]).expand(len(table), 2)
-        sizes = lengths.to("cpu", torch.int64).contiguous()
-        cells = torch.zeros(table.shape, dtype=torch.int64)
-        diagonal = self.neighbours == 8
-        _native.grid_paths(table, sizes, diagonal, cells, get_num_threads())
-        return cells.to(scores.device)
-
-    def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return reads_corner(scores, lengths)
-
-    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape
+    @property
+    def native(self) -> Native:
+        return Native("grid_paths", (int(self.neighbours == 8),))
 
     def contains(
         self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None

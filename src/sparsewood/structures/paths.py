@@ -9,7 +9,7 @@ from torch import Tensor
 
 from sparsewood._internal.batch import given_shape
 from sparsewood._internal.numbers import check_dense, check_whole
-from sparsewood.structures._graph import Graph, graph_of
+from sparsewood.structures._graph import graph_of
 from sparsewood.structures._listing import check_count
 from sparsewood.structures.base import Native, NativeStructure, OwnParts
 from sparsewood.structures.recursions import Shifted, Total
@@ -136,7 +136,7 @@ class Paths(OwnParts, NativeStructure):
             len(taken), len(self._graph.vertices), dtype=torch.int64, device=taken.device
         )
         flow = flow.index_add(1, tail, taken).index_add(1, head, -taken)
-        ends = torch.zeros_like(flow[0])
+        ends = torch.zeros(flow.shape[1], dtype=torch.int64, device=flow.device)
         ends[0], ends[-1] = 1, -1
         return binary & others & (flow == ends).all(-1)
 
@@ -164,9 +164,13 @@ class Paths(OwnParts, NativeStructure):
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
         return shift_paths(scores, self._graph)
 
-    @cached_property
+    @property
     def native(self) -> Native:
-        graph: Graph = self._graph
+        return self._native
+
+    @cached_property
+    def _native(self) -> Native:
+        graph = self._graph
         sizes = len(graph.vertices), len(graph.edges)
         return Native("paths", (*sizes, *chain.from_iterable(graph.edges)))
 
