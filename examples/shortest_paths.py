@@ -29,21 +29,25 @@ def maps(many: int) -> tuple[Tensor, Tensor]:
     rough = torch.randn(many, 4, SIDE, SIDE)
     kinds = nn.functional.avg_pool2d(rough, 3, 1, 1, count_include_pad=False).argmax(1)
     pictures = COLOURS[kinds].permute(0, 3, 1, 2)
-    return pictures + 0.15 * torch.randn(pictures.shape), kinds
+    return pictures + 0.1 * torch.randn(pictures.shape), kinds
 
 
 # %%
-# The network sees the colours of a cell and its neighbours. Its output is made positive: `GridPaths`
-# takes costs with a minus sign. The Fenchel-Young loss of SparseMAP needs only the cheapest paths
-# (Niculae et al. 2018; Blondel et al. 2020).
+# The network sees the colours of a cell and its neighbours. Its output is made positive, as
+# `GridPaths` takes costs, with a minus sign. The Fenchel-Young loss of SparseMAP needs only the
+# cheapest paths (Niculae et al. 2018; Blondel et al. 2020).
 
 
 def train(seed: int) -> nn.Module:
     torch.manual_seed(seed)
     network = nn.Sequential(
-        nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.Conv2d(16, 1, 1), nn.Softplus(), nn.Flatten(1, 2)
+        nn.Conv2d(3, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(16, 1, 1),
+        nn.Softplus(),
+        nn.Flatten(1, 2),
     )
-    optimizer = torch.optim.Adam(network.parameters(), lr=0.02)
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.03)
     for _ in range(STEPS):
         pictures, kinds = maps(MAPS)
         shown = grid.argmax(-COSTS[kinds])
@@ -55,7 +59,7 @@ def train(seed: int) -> nn.Module:
 
 # %%
 # On new maps: how much more the predicted path costs than the cheapest, by the true costs, and the
-# same for the straight line and for an untrained network.
+# same for the straight line.
 
 torch.manual_seed(0)
 pictures, kinds = maps(200)

@@ -3,9 +3,9 @@
 import torch
 
 import sparsewood as sp
-from sparsewood.draw._shapes import Box, Line
-from sparsewood.draw._problem import problem
 from sparsewood.draw._names import Names
+from sparsewood.draw._problem import problem
+from sparsewood.draw._shapes import Box, Line
 from sparsewood.draw.routes import GridRoute, Route
 
 

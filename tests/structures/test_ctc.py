@@ -40,9 +40,7 @@ def both(
         leaf.log_softmax(-1), targets, blank=blank, frames=frames, labels=labels
     )
     ours = -sp.marginals(scores, CTC, lengths=lengths).log_partition
-    return [
-        (loss.detach(), torch.autograd.grad(loss.sum(), leaf)[0]) for loss in (theirs, ours)
-    ]
+    return [(loss.detach(), torch.autograd.grad(loss.sum(), leaf)[0]) for loss in (theirs, ours)]
 
 
 @settings(deadline=None, max_examples=60)
@@ -57,16 +55,16 @@ def both(
 def test_the_loss_is_that_of_pytorch(
     batch: int, labels: int, more: int, symbols: int, blank: int, seed: int
 ) -> None:
-    logits, *rest = draw(batch, 2 * labels + more, symbols, labels, seed, blank)
-    (loss, slope), (found, own) = both(logits, *rest, blank)
+    logits, targets, frames, held = draw(batch, 2 * labels + more, symbols, labels, seed, blank)
+    (loss, slope), (found, own) = both(logits, targets, frames, held, blank)
     assert_close(found, loss, rtol=1e-10, atol=1e-10)
     assert_close(own, slope, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_loss_of_medium_sizes_is_that_of_pytorch(seed: int) -> None:
-    logits, *rest = draw(4, 150, 30, 40, seed)
-    (loss, slope), (found, own) = both(logits, *rest, 0)
+    logits, targets, frames, held = draw(4, 150, 30, 40, seed)
+    (loss, slope), (found, own) = both(logits, targets, frames, held, 0)
     assert_close(found, loss, rtol=1e-11, atol=1e-9)
     assert_close(own, slope, rtol=1e-7, atol=1e-9)
 
@@ -129,7 +127,10 @@ def test_no_labels_are_all_blanks() -> None:
 
 def test_dtypes_and_inputs_stay() -> None:
     for dtype in (torch.float64, torch.float32, torch.float16):
-        log_probs, targets = torch.randn(1, 4, 3).to(dtype), torch.tensor([[1, 2]], dtype=torch.int32)
+        log_probs, targets = (
+            torch.randn(1, 4, 3).to(dtype),
+            torch.tensor([[1, 2]], dtype=torch.int32),
+        )
         before = log_probs.clone(), targets.clone()
         scores, lengths = sp.ctc_scores(log_probs, targets)
         assert (scores.dtype, lengths.dtype) == (dtype, torch.int64)
@@ -144,7 +145,10 @@ def test_what_does_not_fit_is_named() -> None:
         ({"log_probs": torch.zeros(2, 5, 4).long()}, r"floating dtype, got torch.int64"),
         ({"targets": torch.zeros(2, 2)}, "targets: expected an integer dtype, got torch.float32"),
         ({"targets": torch.ones(3, 2).long()}, r"targets: expected \(\*batch, L\) .* \(3, 2\)"),
-        ({"targets": torch.tensor([[1, 2], [3, 4]])}, r"targets\[1, 1\] is 4, not one of 4 symbols"),
+        (
+            {"targets": torch.tensor([[1, 2], [3, 4]])},
+            r"targets\[1, 1\] is 4, not one of 4 symbols",
+        ),
         ({"targets": torch.tensor([[1, 0], [3, 1]])}, r"targets\[0, 1\] is 0, the blank"),
         ({"blank": 4}, "blank must be at most 3"),
         ({"frames": torch.tensor([5, 6])}, r"frames\[1\] is 6: expected 1 to 5"),

@@ -70,7 +70,7 @@ def _reached(steps: Steps, n: int, m: int) -> list[int]:
                 here |= reached[i - a] << b
         for a, b in steps.pairs:
             while a == 0 and (more := here | (here << b) & (1 << m) - 1) != here:
-                here, b = more, 2 * b  # noqa: PLW2901, any number of these steps
+                here, b = more, 2 * b
         reached.append(here & (1 << m) - 1)
     return reached
 

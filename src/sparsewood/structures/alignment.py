@@ -102,7 +102,7 @@ class Alignment(OwnParts, Bipartite):
     @property
     def _path(self) -> Steps | None:
         """The steps other than those of warping, of which no path leaves out a row or column."""
-        return None if self.steps is None else steps_named(self.steps)  # pyright: ignore[reportArgumentType], __post_init__ normalised it
+        return None if self.steps is None else steps_named(self.steps)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         super().validate(scores, lengths)

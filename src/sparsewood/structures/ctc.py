@@ -128,9 +128,7 @@ def _sizes(
     return sizes.to(table.device)
 
 
-def _check_labels(
-    given: Tensor, held: Tensor, blank: int, symbols: int, batch: torch.Size
-) -> None:
+def _check_labels(given: Tensor, held: Tensor, blank: int, symbols: int, batch: torch.Size) -> None:
     bad = held & ((given < 0) | (given >= symbols) | (given == blank))
     if bad.any():
         at = tuple(bad.reshape(*batch, -1).nonzero()[0].tolist())

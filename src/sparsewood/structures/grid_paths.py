@@ -23,11 +23,11 @@ class GridPaths(OwnParts, Bipartite):
     (1959), in O(n m log(n m)).
 
     A path visits no two adjacent cells except in succession. A path that does could be cut short,
-    which costs nothing, so neither the best path nor SparseMAP loses anything by this, and the cells
-    determine the path. SparseMAP asks for best paths on `scores - u` with marginals `u` of at least
-    0, which are at most 0 again. What needs best paths for other scores is refused: canonical
-    weights, max-marginals, the structured hinge loss, factor graphs. Sums over all paths are not
-    known (they cannot be counted efficiently), nor is a k-best algorithm.
+    which costs nothing, so neither the best path nor SparseMAP loses anything by this, and the
+    cells determine the path. SparseMAP asks for best paths on `scores - u` with marginals `u` of at
+    least 0, which are at most 0 again. What needs best paths for other scores is refused: k best,
+    canonical weights, max-marginals, the structured hinge loss, factor graphs. Sums over all paths
+    are refused too, as these cannot be counted efficiently.
 
     For sums, samples and k best, use `Paths` of a directed acyclic graph, such as `Paths.grid`.
 

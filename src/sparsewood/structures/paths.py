@@ -25,9 +25,9 @@ class Paths(OwnParts, NativeStructure):
     graph, so there are no `lengths`.
 
     The MAP oracle finds the longest path in topological order, in O(E). For a shortest path, pass
-    costs with the opposite sign: `-costs`. For costs on the cells of a grid in which a path may turn
-    back, see `GridPaths`. The solver runs on the CPU, also for scores on a GPU; sums run on the
-    device of the scores.
+    costs with the opposite sign: `-costs`. For costs on the cells of a grid in which a path may
+    turn back, see `GridPaths`. The solver runs on the CPU, also for scores on a GPU; sums run on
+    the device of the scores.
 
     Args:
         edges: (E, 2) integers, the tail and the head of each edge, at least 0. Several edges may

@@ -1,7 +1,5 @@
 """Paths in a directed acyclic graph, level by level."""
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
@@ -27,7 +25,7 @@ def shift_paths(scores: Tensor, graph: Graph) -> Shifted:
     return Shifted(scores - rise, potential[:, -1])
 
 
-def _totals(scores: Tensor, graph: Graph, total: Total) -> Sequence[Tensor]:
+def _totals(scores: Tensor, graph: Graph, total: Total) -> list[Tensor]:
     """Totals over all paths to each vertex, one (B, vertices) per level."""
     done = [scores.new_zeros(len(scores), 1)]
     for level in graph.levels:
