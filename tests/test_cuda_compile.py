@@ -22,6 +22,7 @@ from sparsewood.structures.recursions import (
 from sparsewood.structures.recursions.chart_kernels import CHARTS, chart_program
 
 PROGRAMS = {f"solve-{family}": program(family, (0, 0), "solve") for family in FAMILIES}
+del PROGRAMS["solve-paths"]  # kernels take no graphs
 PROGRAMS |= {
     "argmax": program("trees", (0, 0), "argmax"),
     "kbest": program("trees", (0, 0), "kbest"),

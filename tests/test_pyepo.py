@@ -10,7 +10,10 @@ import pyepo.metric
 import pytest
 import torch
 from pyepo import EPO
+from pyepo.data import shortestpath
 from pyepo.data.dataset import optDataset
+from pyepo.model.utils import _get_grid_arcs
+from scipy.optimize import linprog
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -137,6 +140,30 @@ def test_losses_over_a_pool_of_solutions() -> None:
     (slope,) = torch.autograd.grad(contrast(predicted, data.sols), predicted)
     pool = data.sols.unique(dim=0)  # mean over the pool of <c', w* - w>
     assert_close(slope, (data.sols - pool.mean(0)) / len(costs))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shortest_paths_are_those_of_pyepo(seed: int) -> None:
+    """The benchmark of PyEPO: a 5 x 5 grid, right and down. Its own model needs a licence or a
+    further solver, so its linear program is solved by SciPy."""
+    grid = sp.Paths.grid(5, 5)
+    arcs = grid.edges.tolist()
+    assert [list(arc) for arc in _get_grid_arcs((5, 5))] == arcs
+    costs = np.random.default_rng(seed).uniform(0.1, 10, len(arcs))
+    model = StructureModel(grid, (len(arcs),))
+    model.setObj(costs)
+    solution, value = model.solve()
+    flow = np.zeros((25, len(arcs)))
+    for e, (tail, head) in enumerate(arcs):
+        flow[tail, e], flow[head, e] = -1, 1
+    balance = np.zeros(25)
+    balance[0], balance[-1] = -1, 1
+    optimum = linprog(costs, A_eq=flow, b_eq=balance, bounds=(0, 1))
+    assert value == pytest.approx(optimum.fun)
+    assert solution.tolist() == pytest.approx(optimum.x.tolist(), abs=1e-7)
+    features, drawn = shortestpath.genData(10, 3, (5, 5), seed=seed)
+    data = optDataset(model, features, drawn)
+    assert_close(data.objs[:, 0], (data.costs * data.sols).sum(-1))
 
 
 def test_lengths_and_parts_that_are_never_read() -> None:

@@ -22,9 +22,9 @@ from sparsewood.draw import Drawing, Live
 
 # The cards, in this order; examples that are not named here come last.
 ORDER = (
-    "attachment four_lines rationales latent_alignment segmenting few_labels sorting routing "
-    "latent_program temperature_path tagging factor_graph custom_structure one_tree_at_a_time "
-    "two_sentences scipy_oracle pictures"
+    "attachment four_lines rationales latent_alignment segmenting few_labels sorting "
+    "shortest_paths routing latent_program temperature_path tagging factor_graph custom_structure "
+    "one_tree_at_a_time two_sentences scipy_oracle pictures"
 ).split()
 
 _ON_CARD = (4, 3, 2)  # structures of a posterior: the first number that fits the height

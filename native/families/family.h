@@ -142,10 +142,16 @@ SPARSEWOOD_HD void mark_parts(const G& g, const Family& family, const int16_t* c
 
 // shift() of a row of which every structure uses exactly one cell: to maximum 0.
 SPARSEWOOD_HD inline void shift_row(double* row, int width) {
-    double top = kForbidden;
-    for (int o = 0; o < width; ++o) top = row[o] > top ? row[o] : top;
+    constexpr int kParts = 4;  // which do not wait for each other
+    double tops[kParts] = {kForbidden, kForbidden, kForbidden, kForbidden};
+    int o = 0;
+    for (; o + kParts <= width; o += kParts)
+        for (int v = 0; v < kParts; ++v) tops[v] = row[o + v] > tops[v] ? row[o + v] : tops[v];
+    for (; o < width; ++o) tops[0] = row[o] > tops[0] ? row[o] : tops[0];
+    double top = tops[0];
+    for (int v = 1; v < kParts; ++v) top = tops[v] > top ? tops[v] : top;
     if (top == kForbidden) return;
-    for (int o = 0; o < width; ++o) row[o] -= top;
+    for (o = 0; o < width; ++o) row[o] -= top;
 }
 
 // shift() of a table of rows (0, score) of which every structure uses the same number: to maximum

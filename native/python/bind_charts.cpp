@@ -19,6 +19,7 @@
 #include "sums/binary_spans.h"
 #include "sums/few_children.h"
 #include "sums/item_sets.h"
+#include "sums/monotone_steps.h"
 #include "sums/potentials.h"
 #include "sums/projective_trees.h"
 #include "sums/segment_chart.h"
@@ -41,6 +42,7 @@ void with_family(const std::string& name, F f) {
     if (name == "binary_spans") return f(BinarySpans{});
     if (name == "alignment_paths") return f(AlignmentPaths{});
     if (name == "gapped_steps") return f(GappedSteps{});
+    if (name == "monotone_steps") return f(MonotoneSteps{});
     if (name == "chain_states") return f(ChainStates{});
     if (name == "item_sets") return f(ItemSets{});
     if (name == "few_children") return f(FewChildren<false>{});
@@ -185,6 +187,18 @@ void find_alignment_potentials(Tables scores, Out<double, nb::ndim<3>> potential
     });
 }
 
+void find_step_potentials(Tables scores, Out<double, nb::ndim<3>> potentials, int64_t steps,
+                          int threads) {
+    int64_t n = static_cast<int64_t>(scores.shape(1)), m = static_cast<int64_t>(scores.shape(2));
+    if (potentials.size() != scores.size())
+        throw std::invalid_argument("expected a potential for each cell");
+    const double* from = scores.data();
+    double* to = potentials.data();
+    for_each(scores.shape(0), threads, [&](int64_t b) {
+        step_potentials(from + b * n * m, n, m, steps, to + b * n * m);
+    });
+}
+
 void find_segment_potentials(In<double, nb::ndim<4>> scores, int64_t longest,
                       Out<double, nb::ndim<3>> starts, Out<double, nb::ndim<3>> ends, int threads) {
     int64_t t = static_cast<int64_t>(scores.shape(1)), k = static_cast<int64_t>(scores.shape(2));
@@ -231,6 +245,9 @@ void bind_charts(nb::module_& m) {
     m.def("alignment_potentials", &find_alignment_potentials, "scores"_a, "potentials"_a.noconvert(),
           "gaps"_a, "threads"_a,
           "Writes the best score of a walk to each cell, or with gaps to each corner.");
+    m.def("step_potentials", &find_step_potentials, "scores"_a, "potentials"_a.noconvert(),
+          "steps"_a, "threads"_a,
+          "Writes the best score of a path to each cell by the steps of families/step_set.h.");
     m.def("segment_potentials", &find_segment_potentials, "scores"_a, "longest"_a, "starts"_a.noconvert(),
           "ends"_a.noconvert(), "threads"_a,
           "Writes the best score of prefixes before each label starts and ends.");

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "group/memory.h"
@@ -47,14 +48,16 @@ Made<T, Shape...> make(std::initializer_list<size_t> shape, T*& data) {
 using Reals = In<double>;
 using Sizes = In<int64_t, nb::ndim<2>>;
 
-Whole shape_after(const Reals& array, size_t first) {
+template <class Array>
+Whole shape_after(const Array& array, size_t first) {
     Whole shape;
     for (size_t d = first; d < array.ndim(); ++d)
         shape.push_back(static_cast<int64_t>(array.shape(d)));
     return shape;
 }
 
-Scores view(const Reals& scores, const Sizes& sizes, Whole full, Whole options,
+template <class Array>
+Scores view(const Array& scores, const Sizes& sizes, Whole full, Whole options,
             std::optional<Whole> batch) {
     if (scores.ndim() < 2 || sizes.shape(0) != scores.shape(0) || sizes.shape(1) != full.size())
         throw std::invalid_argument("expected scores (B, *parts) and sizes (B, len(full))");
@@ -62,11 +65,18 @@ Scores view(const Reals& scores, const Sizes& sizes, Whole full, Whole options,
     Whole given = batch ? *std::move(batch) : Whole{count};
     for (int64_t size : given) known *= size;
     if (known != count) throw std::invalid_argument("expected the shape of a batch of B instances");
-    return {scores.data(),   sizes.data(),       count,           shape_after(scores, 1),
-            std::move(full), std::move(options), std::move(given)};
+    Scores made{nullptr,         sizes.data(),       count,           shape_after(scores, 1),
+                std::move(full), std::move(options), std::move(given)};
+    if constexpr (std::is_same_v<Array, Reals>)
+        made.data = scores.data();
+    else
+        made.narrow = scores.data();
+    return made;
 }
 
-void argmax(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
+// Reals: also float32, which saves a copy.
+template <class Array>
+void argmax(const std::string& family, Whole options, Array scores, Sizes sizes, Whole full,
             Out<int64_t, nb::ndim<2>> events, int threads, std::optional<Whole> shape) {
     Scores batch = view(scores, sizes, std::move(full), std::move(options), std::move(shape));
     Operations operations = find_family(family, batch.options);
@@ -221,7 +231,10 @@ NB_MODULE(_native, m) {
     listen_to_python();
     m.def("has_memory", &has_memory, "size"_a, "Whether so many bytes are free.");
     m.def("families", &families, "The structs of each family, separated by commas.");
-    m.def("argmax", &argmax, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
+    m.def("argmax", &argmax<Reals>, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
+          "events"_a.noconvert(), "threads"_a, "batch"_a = nb::none(),
+          "Writes the highest-scoring structure of every instance to events.");
+    m.def("argmax", &argmax<In<float>>, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
           "events"_a.noconvert(), "threads"_a, "batch"_a = nb::none(),
           "Writes the highest-scoring structure of every instance to events.");
     m.def("kbest", &kbest, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,

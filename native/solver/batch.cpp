@@ -59,7 +59,7 @@ const std::map<std::string, Registration>& registrations() { return known(); }
 const Registration& find_registration(const std::string& name, const Whole& options) {
     auto found = known().find(name);
     if (found == known().end()) fail("no native family is called " + name);
-    if (found->second.options != options.size())
+    if (found->second.options != kAnyOptions && found->second.options != options.size())
         fail(name + ": expected " + std::to_string(found->second.options) + " options, got (" +
              join(options.data(), options.size()) + ")");
     return found->second;

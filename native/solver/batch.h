@@ -28,6 +28,7 @@ struct Scores {
     Whole full;     // the size of an instance that fills its array
     Whole options;  // of the family
     Whole given;    // the shape of the batch as the caller knows it, for messages
+    const float* narrow = nullptr;  // the scores instead of `data`, if they are float32
 
     int64_t parts() const {
         int64_t count = 1;
@@ -35,7 +36,11 @@ struct Scores {
         return count;
     }
 
-    const double* instance(int64_t b) const { return data + b * parts(); }
+    // Calls f(scores of instance b).
+    template <class F>
+    auto with_instance(int64_t b, F f) const {
+        return narrow ? f(narrow + b * parts()) : f(data + b * parts());
+    }
 
     // "instance 5", or "instance (1, 2)" of a batch that the caller knows as (2, 3).
     std::string name(int64_t b) const;

@@ -17,11 +17,90 @@ struct Reading {
     int64_t bad;   // index of an invalid score in the caller's array; -1: none
 };
 
+// The scores read so far, in parts that do not wait for each other.
+struct Extremes {
+    static constexpr int kParts = 4;
+    double lowest[kParts], highest[kParts];
+
+    SPARSEWOOD_HD Extremes() {
+        for (int v = 0; v < kParts; ++v) lowest[v] = -kForbidden, highest[v] = kForbidden;
+    }
+    SPARSEWOOD_HD void add(int v, double s) {
+        highest[v] = s > highest[v] ? s : highest[v];
+        lowest[v] = s < lowest[v] ? s : lowest[v];
+    }
+};
+
+// Copies cells [begin, end) of a row for one CPU thread. Returns the index of an invalid score, -1:
+// none.
+template <class From>
+int64_t read_cells(const From& from, const Row& row, int begin, int end, double temperature,
+                   double* to, Extremes& range) {
+    bool fine = true;
+    Extremes found = range;
+    int cell = begin;
+    auto take = [&](int v, int c) {
+        double given = from[row.start + c * row.step];
+        double s = temperature == 1 ? given : given / temperature;
+        to[c] = s;
+        fine &= s <= kLargest && s >= -kLargest;
+        found.add(v, s);
+    };
+    for (; cell + Extremes::kParts <= end; cell += Extremes::kParts)
+        for (int v = 0; v < Extremes::kParts; ++v) take(v, cell + v);
+    for (; cell < end; ++cell) take(0, cell);
+    if (fine) {
+        range = found;
+        return -1;
+    }
+    for (cell = begin; cell < end; ++cell) {  // some are forbidden, or invalid
+        double s = to[cell];
+        if (s <= kLargest && s >= -kLargest)
+            range.add(0, s);
+        else if (double(from[row.start + cell * row.step]) != kForbidden)
+            return row.start + cell * row.step;
+    }
+    return -1;
+}
+
+// read_scores() for one CPU thread, row by row.
+template <class Family, class From>
+Reading read_rows(const Family& f, const From& from, double temperature, double* table) {
+    Extremes range;
+    for (int r = 0; r < f.rows; ++r, table += f.width) {
+        if (r % kPollRows == kPollRows - 1) Thread::poll();
+        Row row = f.row(r);
+        int cells = f.width - Family::kEmpty;
+        int skip = row.skip_begin < cells ? row.skip_begin : cells;
+        int stop = row.skip_end < cells ? row.skip_end : cells;
+        if (stop < skip) stop = skip;
+        double* to = table + Family::kEmpty;
+        if (Family::kEmpty) table[0] = 0;
+        for (int c = skip; c < stop; ++c) to[c] = kForbidden;
+        int64_t bad = read_cells(from, row, 0, skip, temperature, to, range);
+        if (bad < 0) bad = read_cells(from, row, stop, cells, temperature, to, range);
+        if (bad >= 0) return {0, bad};
+    }
+    double lowest = -kForbidden, highest = kForbidden;
+    for (int v = 0; v < Extremes::kParts; ++v) {
+        highest = range.highest[v] > highest ? range.highest[v] : highest;
+        lowest = range.lowest[v] < lowest ? range.lowest[v] : lowest;
+    }
+    return {highest > lowest ? highest - lowest : 0, -1};
+}
+
 // Copies an instance, divided by the temperature, to the table of a family that is set to its size.
 // from: an array, or an object that can be indexed like one.
 template <class G, class Family, class From>
 SPARSEWOOD_HD Reading read_scores(const G& g, const Family& f, const From& from, double temperature,
                                   double* table) {
+#ifndef __CUDACC__
+    if constexpr (G::kLanes == 1) {
+        Reading found = read_rows(f, from, temperature, table);
+        if (found.bad < 0) f.shift(g, table);
+        return found;
+    }
+#endif
     double lowest = -kForbidden, highest = kForbidden;
     int64_t bad = -1;
     int width = f.width, down = g.size() / width, across = g.size() % width, known = -1;

@@ -30,6 +30,8 @@ struct Layout {
     int64_t choices;  // an upper bound on the options of a slot
 };
 
+constexpr size_t kAnyOptions = ~size_t{0};  // a family with a list of options, such as a graph
+
 struct Registration {
     size_t options;
     Layout (*layout)(Sides given, const Whole& options);

@@ -57,10 +57,11 @@ class Worker {
     double read(const Scores& scores, int64_t b, double temperature, double* table) {
         if (!is_temperature(temperature))
             fail(scores.name("temperature", b) + " must be positive and finite");
-        const double* from = scores.instance(b);
-        Reading found = read_scores(Thread{}, family(), from, temperature, table);
-        if (found.bad >= 0) scores.reject(b, found.bad, from[found.bad]);
-        return found.range;
+        return scores.with_instance(b, [&](auto from) {
+            Reading found = read_scores(Thread{}, family(), from, temperature, table);
+            if (found.bad >= 0) scores.reject(b, found.bad, from[found.bad]);
+            return found.range;
+        });
     }
 
     void lay_out_active(Block& block, int room) {

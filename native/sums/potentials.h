@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "families/step_set.h"
 #include "sums/numbers.h"
 
 namespace sparsewood {
@@ -21,6 +22,24 @@ inline void path_potentials(const double* scores, int64_t rows, int64_t columns,
             out[j] = best + scores[j];
         }
     }
+}
+
+// The best path to each cell of (rows, columns) by steps; 2 kNone and less where none leads.
+inline void step_potentials(const double* scores, int64_t rows, int64_t columns, int64_t bits,
+                            double* out) {
+    StepSet steps;
+    steps.read(bits);
+    for (int64_t i = 0; i < rows; ++i, scores += columns, out += columns)
+        for (int64_t j = 0; j < columns; ++j) {
+            bool is_start = j == 0 && (i == 0 || (i == 1 && steps.blanks));
+            double best = is_start ? 0 : 2 * kNone;
+            for (int s = 0; s < steps.count; ++s) {
+                int64_t down = steps.down[s], right = steps.right[s];
+                if (down <= i && right <= j && steps.leads_to(s, static_cast<int>(i)))
+                    best = std::max(best, out[j - right - down * columns]);
+            }
+            out[j] = best + scores[j];
+        }
 }
 
 // The best set of increasing cells above and left of each corner, (rows + 1, columns + 1).

@@ -59,15 +59,18 @@ if TYPE_CHECKING:
     from sparsewood.structures.alignment import Alignment
     from sparsewood.structures.base import Structure
     from sparsewood.structures.binary_trees import BinaryTrees
+    from sparsewood.structures.ctc import CTCScores, ctc_scores
     from sparsewood.structures.custom import Custom
     from sparsewood.structures.dependency import DependencyTrees
     from sparsewood.structures.factor_graph import FactorGraph
+    from sparsewood.structures.grid_paths import GridPaths
     from sparsewood.structures.hypercube import Hypercube
     from sparsewood.structures.labelled_dependency import LabelledDependencyTrees
     from sparsewood.structures.linear_chain import LinearChain
     from sparsewood.structures.logic import AtMostOne, Budget, Implies, Or, Pairwise, Xor
     from sparsewood.structures.matching import Matching
     from sparsewood.structures.oracle_error import OracleError
+    from sparsewood.structures.paths import Paths
     from sparsewood.structures.rankings import Rankings
     from sparsewood.structures.semi_markov import SemiMarkov
     from sparsewood.structures.simplex import Simplex
@@ -90,6 +93,7 @@ __all__ = [
     "BinaryTrees",
     "Blackbox",
     "Budget",
+    "CTCScores",
     "Custom",
     "DependencyTrees",
     "Estimator",
@@ -98,6 +102,7 @@ __all__ = [
     "Forest",
     "Gibbs",
     "Given",
+    "GridPaths",
     "Hypercube",
     "Implies",
     "LPPosterior",
@@ -108,6 +113,7 @@ __all__ = [
     "OracleError",
     "PairPosterior",
     "Pairwise",
+    "Paths",
     "Perturbed",
     "Posterior",
     "Rankings",
@@ -132,6 +138,7 @@ __all__ = [
     "Xor",
     "count_calls",
     "crf_loss",
+    "ctc_scores",
     "draw",
     "get_num_threads",
     "hinge_loss",

@@ -21,7 +21,7 @@ def families() -> dict[str, str]:
 def argmax(
     family: str,
     options: Sequence[int],
-    scores: _Reals | Tensor,
+    scores: _Reals | NDArray[np.float32] | Tensor,
     sizes: _Whole | Tensor,
     full: Sequence[int],
     events: _Whole | Tensor,
@@ -160,6 +160,11 @@ def alignment_potentials(
     scores: _Reals | Tensor, potentials: _Reals | Tensor, gaps: bool, threads: int
 ) -> None:
     """The best score of a walk to each cell (B, n, m), or with gaps to each corner."""
+
+def step_potentials(
+    scores: _Reals | Tensor, potentials: _Reals | Tensor, steps: int, threads: int
+) -> None:
+    """The best score of a path to each cell (B, n, m) by steps."""
 
 def segment_potentials(
     scores: _Reals | Tensor,

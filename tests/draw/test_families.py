@@ -18,6 +18,7 @@ from sparsewood.draw.families import FAMILIES
 from sparsewood.draw.items import Items, Ranking
 from sparsewood.draw.links import AlignmentPath, Pairing
 from sparsewood.draw.listing import Listing
+from sparsewood.draw.routes import GridRoute, Route
 from sparsewood.draw.segments import Segments
 from sparsewood.draw.tags import Tags
 from sparsewood.structures.base import Structure
@@ -43,6 +44,9 @@ CASES: dict[str, tuple[Structure, tuple[int, ...], type[Picture], tuple[str, ...
     "partial": (sp.Matching(partial=True), (4, 5), Pairing, ("words", "other")),
     "alignment": (sp.Alignment(), (4, 5), AlignmentPath, ("words", "other")),
     "gaps": (sp.Alignment(gaps=True), (4, 5), AlignmentPath, ("words", "other")),
+    "speech": (sp.Alignment(steps="speech"), (4, 5), AlignmentPath, ("words", "other")),
+    "paths": (sp.Paths.grid(3, 3), (12,), Route, ()),
+    "grid-paths": (sp.GridPaths(), (4, 5), GridRoute, ()),
     "simplex": (sp.Simplex(), (4,), Items, ("words",)),
     "subset": (sp.Subset(2), (4,), Items, ("words",)),
     "hypercube": (sp.Hypercube(), (4,), Items, ("words",)),
@@ -56,6 +60,8 @@ NAMES = {"words": WORDS, "other": OTHER, "labels": LABELS}
 def posterior(name: str, seed: int = 0) -> sp.SparsePosterior:
     structure, shape, _, _ = CASES[name]
     scores = torch.randn(1, *shape, generator=torch.Generator().manual_seed(seed))
+    if structure.costs_only:
+        scores = -scores.abs()
     return sp.sparsemap(scores, structure)
 
 

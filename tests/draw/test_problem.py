@@ -22,6 +22,7 @@ FAMILIES = [  # structure, parts of a batch, lengths, parts of the instance, pic
     (sp.BinaryTrees(labelled=True), (4, 4, 3), 3, (3, 3, 3), "brackets", "tree"),
     (sp.Matching(), (4, 5), (2, 3), (2, 3), "links", "matching"),
     (sp.Alignment(), (4, 5), (3, 2), (3, 2), "links", "alignment"),
+    (sp.Alignment(steps="speech"), (4, 5), (2, 4), (2, 4), "links", "alignment"),
     (sp.Simplex(), (5,), 3, (3,), "items", "choice"),
     (sp.Subset(2), (5,), 4, (4,), "items", "set"),
     (sp.Hypercube(), (5,), 2, (2,), "items", "set"),
@@ -105,6 +106,11 @@ def test_what_does_not_fit_is_named() -> None:
     bad("scores.1, 0, 2. is nan", hole, trees, Names())
 
     bad("expected a family with a native oracle, got AtMostOne", hole, sp.AtMostOne(), Names())
+
+
+def test_costs_have_no_live_figure() -> None:
+    with pytest.raises(ValueError, match="which cannot be dragged above 0; draw its posterior"):
+        problem(-torch.ones(1, 3, 3), sp.GridPaths(), None, 0, Names())
 
 
 def test_what_is_too_large_has_no_scores() -> None:

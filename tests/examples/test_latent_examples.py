@@ -103,3 +103,11 @@ def test_matchings_err_least_where_kinds_are_even(said: list[str]) -> None:
 def test_programs_answer_questions_longer_than_any_seen(said: list[str]) -> None:
     assert figures(said, "9 words", PERCENT) == [100.0] * 3
     assert max(figures(said, "network", PERCENT)) < 50
+
+
+@of("shortest_paths")
+def test_costs_are_learned_from_paths(said: list[str]) -> None:
+    (straight,) = figures(said, "straight", PERCENT)
+    learned = figures(said, "learned", PERCENT)
+    assert len(learned) == 3
+    assert max(learned) < 10 < straight / 2

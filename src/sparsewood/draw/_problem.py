@@ -16,6 +16,7 @@ from sparsewood.draw.arcs import checked_heads
 from sparsewood.draw.families import family_of
 from sparsewood.inference._check import check_finite, check_input
 from sparsewood.structures.base import NativeStructure, Structure
+from sparsewood.structures.paths import Paths
 
 WORDS_MAX: int = TABLES["wordsMax"]  # of an interactive figure; larger instances are drawn once
 PARTS_MAX: int = TABLES["partsMax"]
@@ -62,6 +63,8 @@ _KINDS = {
     "binary_trees": _Kind("brackets", _square, labels=2),
     "matching": _Kind("links", _first),
     "alignment": _Kind("links", _first),
+    "monotone": _Kind("links", _first),
+    "paths": _Kind("items", _first),
     "simplex": _Kind("items", _first),
     "subset": _Kind("items", _first),
 }
@@ -139,6 +142,11 @@ def problem(
             f"live: expected a family with a native oracle, got {structure}; "
             "draw its posterior with show(post)"
         )
+    if structure.costs_only:
+        raise ValueError(
+            f"live: scores of {structure} are costs, which cannot be dragged above 0; "
+            "draw its posterior with show(post)"
+        )
     kind, family = _KINDS[structure.native.name], family_of(structure, names, "live")
     table, size = _one(scores, structure, lengths, instance)
     shape = kind.cut(size, tuple(table.shape))
@@ -167,7 +175,10 @@ def _names(
     structure: NativeStructure, kind: _Kind, shape: Shape, size: Shape, names: Names
 ) -> Names:
     """The names of words, columns and labels, by default numbers, and the given structure."""
-    words = named(names.words, size[0], "words", kind.first, "live")
+    given_words = names.words
+    if isinstance(structure, Paths):  # the items are edges
+        given_words = [f"{tail} → {head}" for tail, head in structure.edges.tolist()]
+    words = named(given_words, size[0], "words", kind.first, "live")
     other = named(names.other, size[1], "other", call="live") if len(size) > 1 else None
     labels = None
     if kind.labels is not None and len(shape) > kind.labels:

@@ -11,6 +11,7 @@ from sparsewood.draw.edges import spanning_trees
 from sparsewood.draw.items import item_sets, rankings
 from sparsewood.draw.links import alignments, matchings
 from sparsewood.draw.listing import listings
+from sparsewood.draw.routes import grid_routes, routes
 from sparsewood.draw.segments import segmentations
 from sparsewood.draw.tags import taggings
 from sparsewood.posterior import Posterior
@@ -20,10 +21,12 @@ from sparsewood.structures.alignment import Alignment
 from sparsewood.structures.base import Structure
 from sparsewood.structures.binary_trees import BinaryTrees
 from sparsewood.structures.dependency import DependencyTrees
+from sparsewood.structures.grid_paths import GridPaths
 from sparsewood.structures.hypercube import Hypercube
 from sparsewood.structures.labelled_dependency import LabelledDependencyTrees
 from sparsewood.structures.linear_chain import LinearChain
 from sparsewood.structures.matching import Matching
+from sparsewood.structures.paths import Paths
 from sparsewood.structures.rankings import Rankings
 from sparsewood.structures.semi_markov import SemiMarkov
 from sparsewood.structures.simplex import Simplex
@@ -54,6 +57,8 @@ FAMILIES: dict[type, FamilyPictures] = {
     SpanningTrees: FamilyPictures("tree", spanning_trees, ("words",)),
     Matching: FamilyPictures("matching", matchings, ("words", "other")),
     Alignment: FamilyPictures("alignment", alignments, ("words", "other")),
+    Paths: FamilyPictures("path", routes, ()),
+    GridPaths: FamilyPictures("path", grid_routes, ()),
     Simplex: FamilyPictures("choice", item_sets, ("words",)),
     Subset: FamilyPictures("set", item_sets, ("words",)),
     Hypercube: FamilyPictures("set", item_sets, ("words",)),

@@ -23,6 +23,15 @@ def check_structure(structure: Any) -> None:
         )
 
 
+def check_any_sign(call: str, structure: Structure) -> None:
+    """Require an oracle for scores of any sign."""
+    if structure.costs_only:
+        raise ValueError(
+            f"{call}: {structure} finds best structures only for scores of at most 0 (costs), but "
+            f"{call} needs them for other scores"
+        )
+
+
 def check_scores(scores: Tensor) -> None:
     """Require a dense floating tensor; does not look at values."""
     if not isinstance(scores, Tensor) or not scores.is_floating_point():

@@ -130,7 +130,9 @@ def _solve(
     asked = questions(scores, structure, lengths, temperature)
     caps = tol, max_active, max_iter, max_support
     w = preferences(scores.shape[1:]).flatten() if canonical else None
-    problems = [_Problem(table, structure.binary, w, *caps) for table in asked.tables()]
+    # A perturbation must not turn costs into rewards.
+    tilts = tuple(-tilt for tilt in TILTS) if structure.costs_only else TILTS
+    problems = [_Problem(table, structure.binary, w, *caps, tilts) for table in asked.tables()]
     for b, problem in enumerate(problems):
         if not problem.caps:
             length = None if lengths is None else lengths[b].cpu()
@@ -218,6 +220,7 @@ class _Problem:
         max_active: int | None,
         max_iter: int | None,
         max_support: int | None,
+        tilts: tuple[float, ...],
     ) -> None:
         theta, allowed, penalised, self.unit = table
         self.binary = binary
@@ -237,7 +240,7 @@ class _Problem:
             aim=tol * min(scale, 1.0),
             promise=self.promise,
             # With a limit on steps or structures, always enter the best structure.
-            tilts=() if self.caps else TILTS,
+            tilts=() if self.caps else tilts,
             most=count + 1 if most is None else most,
             steps=100 + 10 * count if max_iter is None else max_iter,
         )

@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from sparsewood.calls import count
+from sparsewood.inference._check import check_any_sign
 from sparsewood.inference._gold import Reduction, check_gold, check_options, reduce, total
 from sparsewood.structures.base import Structure
 
@@ -43,6 +44,8 @@ def hinge_loss(
     """
     check_options(reduction, margin)
     (batch, scores, lengths), target = check_gold(scores, gold, structure, lengths)
+    if margin > 0:
+        check_any_sign("hinge_loss with a margin", structure)
     theta = scores.double()
     augmented = theta.detach() + margin * (1 - target)
     count("map", len(scores))

@@ -13,7 +13,12 @@ from sparsewood._internal.threads import get_num_threads
 from sparsewood._internal.transforms import is_transformed, on_values
 from sparsewood.calls import count
 from sparsewood.inference import _kernels
-from sparsewood.inference._check import check_input, check_values, no_structure_left
+from sparsewood.inference._check import (
+    check_any_sign,
+    check_input,
+    check_values,
+    no_structure_left,
+)
 from sparsewood.inference.map import total_scores
 from sparsewood.structures.base import NativeStructure, Structure
 
@@ -55,6 +60,7 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
     """
     batch, scores, lengths = check_input(scores, structure, lengths)
     k = check_whole("kbest: k", k)
+    check_any_sign("kbest", structure)
     event = structure.event_shape(tuple(scores.shape[1:]))
     if not structure.has_kbest or event is None:
         raise ValueError(f"kbest: expected a family with a k-best algorithm, got {structure}")

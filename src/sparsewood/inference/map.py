@@ -65,7 +65,8 @@ def _map(scores: Tensor, structure: Structure, lengths: Tensor | None, batch: Ba
     if isinstance(structure, NativeStructure) and torch.compiler.is_compiling():
         structures = structure.argmax_in_graph(scores.double(), lengths, batch.shape)
     else:
-        structures = structure.argmax(scores.double(), lengths)
+        takes_float = isinstance(structure, NativeStructure) and scores.dtype == torch.float32
+        structures = structure.argmax(scores if takes_float else scores.double(), lengths)
     totals = checked_totals(total_scores(scores, structures, structure), scores, batch)
     return Best(structures, totals.to(scores.dtype))
 

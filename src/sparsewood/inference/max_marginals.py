@@ -5,7 +5,12 @@ from torch import Tensor
 
 from sparsewood._internal.numbers import within_reach
 from sparsewood.calls import count
-from sparsewood.inference._check import check_input, check_values, no_structure_left
+from sparsewood.inference._check import (
+    check_any_sign,
+    check_input,
+    check_values,
+    no_structure_left,
+)
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError
 
@@ -45,6 +50,7 @@ def max_marginals(scores: Tensor, structure: Structure, *, lengths: Tensor | Non
         [[[5.5, 3.0], [3.0, 5.5]]]
     """
     batch, scores, lengths = check_input(scores, structure, lengths)
+    check_any_sign("max_marginals", structure)
     if len(scores) == 0:
         return batch.restore(scores.clone())
     with batch:

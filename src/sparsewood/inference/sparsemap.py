@@ -14,6 +14,7 @@ from sparsewood.calls import count
 from sparsewood.inference import generic, native
 from sparsewood.inference._check import (
     Flat,
+    check_any_sign,
     check_input,
     check_positive,
     check_temperature,
@@ -138,6 +139,8 @@ def solved(
     """The checked input of `sparsemap`, and its solution."""
     batch, scores, lengths = flat = check_input(scores, structure, lengths)
     temperature = check_temperature(temperature, scores, batch)
+    if options.canonical:
+        check_any_sign('weights="canonical"', structure)
     solve = _pick(structure, solver)
     with batch:
         # A compiled graph cannot branch on values; the native solver checks them instead.

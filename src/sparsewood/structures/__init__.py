@@ -3,9 +3,11 @@
 from sparsewood.structures.alignment import Alignment
 from sparsewood.structures.base import Native, NativeStructure, Structure
 from sparsewood.structures.binary_trees import BinaryTrees
+from sparsewood.structures.ctc import CTCScores, ctc_scores
 from sparsewood.structures.custom import Custom
 from sparsewood.structures.dependency import DependencyTrees
 from sparsewood.structures.factor_graph import FactorGraph
+from sparsewood.structures.grid_paths import GridPaths
 from sparsewood.structures.hypercube import Hypercube
 from sparsewood.structures.labelled_dependency import LabelledDependencyTrees
 from sparsewood.structures.linear_chain import ChainParts, LinearChain
@@ -20,6 +22,7 @@ from sparsewood.structures.logic import (
 )
 from sparsewood.structures.matching import Matching
 from sparsewood.structures.oracle_error import OracleError, OracleValueError
+from sparsewood.structures.paths import Paths
 from sparsewood.structures.rankings import Rankings
 from sparsewood.structures.semi_markov import SegmentParts, SemiMarkov
 from sparsewood.structures.simplex import Simplex
@@ -31,10 +34,12 @@ __all__ = [
     "AtMostOne",
     "BinaryTrees",
     "Budget",
+    "CTCScores",
     "ChainParts",
     "Custom",
     "DependencyTrees",
     "FactorGraph",
+    "GridPaths",
     "Hypercube",
     "Implies",
     "LabelledDependencyTrees",
@@ -47,6 +52,7 @@ __all__ = [
     "OracleError",
     "OracleValueError",
     "Pairwise",
+    "Paths",
     "Rankings",
     "SegmentParts",
     "SemiMarkov",
@@ -55,4 +61,5 @@ __all__ = [
     "Structure",
     "Subset",
     "Xor",
+    "ctc_scores",
 ]

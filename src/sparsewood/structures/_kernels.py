@@ -14,6 +14,7 @@ from sparsewood import _native
 from sparsewood._internal import cuda
 
 MEMORY = 4 * 2**30  # working memory of one launch in bytes; larger batches are split
+_OPTIONS = 2  # of a family, that kernels take
 _LITTLE = 2**29  # bytes that are free on any GPU
 
 # The struct that implements a family, chosen by its first options.
@@ -69,11 +70,14 @@ class KernelBatch:
         sizes: Tensor | None,
         full: Sequence[int],
     ) -> "KernelBatch | None":
-        """From scores of any dtype and sizes (B,) or (B, d). None: no kernels support them.
+        """From scores of any dtype and sizes (B,) or (B, d). None: no kernels support them, nor
+        families whose options are a list, such as a graph.
 
         Raises:
             RuntimeError: during capture of a CUDA graph: the host must read the kernel's results.
         """
+        if len(options) > _OPTIONS:
+            return None
         needs = program(family, options, task)
         kernels = cuda.load(needs, scores.device)
         if kernels is None:
@@ -97,7 +101,7 @@ class KernelBatch:
             *full,
             *(0,) * (2 - len(full)),
             *map(int, options),
-            *(0,) * (2 - len(options)),
+            *(0,) * (_OPTIONS - len(options)),
         )
         return cls(needs, kernels, scores.contiguous(), sizes, layout)
 

@@ -38,7 +38,8 @@ def find(
     if lengths is None:
         lengths = torch.tensor(full).expand(len(scores), -1)
     structures = torch.empty(len(scores), prod(event), dtype=torch.int64)
-    table = scores.detach().to("cpu", torch.float64).contiguous()
+    dtype = torch.float32 if scores.dtype == torch.float32 else torch.float64
+    table = scores.detach().to("cpu", dtype).contiguous()
     sizes = lengths.to("cpu", torch.int64).contiguous()
     given = family, tuple(options), table, sizes, tuple(full), structures
     _native.argmax(*given, get_num_threads(), batch)

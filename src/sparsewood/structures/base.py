@@ -63,6 +63,7 @@ class Structure(ABC):
 
     parts_ndim: int | None = None  # None: unknown, and scores are (B, *parts)
     binary: bool = True  # whether all parts are 0 or 1; False: any finite numbers
+    costs_only: bool = False  # whether `argmax` is right only for scores of at most 0
 
     # Required methods.
 

@@ -60,6 +60,11 @@ class FactorGraph:
         `Pairwise`) must not be read by any other factor.
         """
         number, name = len(self.factors), type(structure).__name__
+        if structure.costs_only:
+            raise ValueError(
+                f"factor {number} ({name}): expected an oracle for scores of any sign; {structure} "
+                "takes scores of at most 0"
+            )
         try:
             index = torch.as_tensor(variables).cpu()
         except (TypeError, ValueError, RuntimeError) as error:

@@ -60,6 +60,7 @@ CASES: dict[str, tuple[NativeStructure, tuple[int, ...], Name, tuple[str, ...]]]
     "partial": (sp.Matching(partial=True), (5, 4), link, ("other",)),
     "alignment": (sp.Alignment(), (5, 4), link, ("other",)),
     "gaps": (sp.Alignment(gaps=True), (5, 4), link, ("other",)),
+    "steps": (sp.Alignment(steps=[(1, 0), (1, 1)]), (5, 4), link, ("other",)),
     "binary_trees": (sp.BinaryTrees(), (5, 5), span, ()),
     "labelled": (
         sp.BinaryTrees(labelled=True),

@@ -27,6 +27,12 @@ FAMILIES = {
     "labelled-binary": (sp.BinaryTrees(labelled=True), lambda n: (n, n, 3)),
     "paths": (sp.Alignment(), lambda n: (n, n + 2)),
     "gaps": (sp.Alignment(gaps=True), lambda n: (n + 1, n)),
+    "speech": (sp.Alignment(steps="speech"), lambda n: (n, n + 2)),
+    "ctc": (sp.Alignment(steps="ctc"), lambda n: (2 * n - 1, n + 2)),
+    "steps": (
+        sp.Alignment(steps=[(0, 1), (1, 0), (1, 2), (2, 1), (3, 3), (0, 2)]),
+        lambda n: (n + 1, n),
+    ),
     "chain": (sp.LinearChain(), lambda n: (n, 3, 4)),
     "subset": (sp.Subset(k=1), lambda n: (n,)),
     "some": (sp.Subset(at_most=3), lambda n: (n,)),
@@ -42,7 +48,9 @@ def steps_of(name: str, n: int, scale: float, seed: int) -> tuple[sp.Structure, 
     scores = draw_scores("normal", 3, size, seed) * scale
     lengths = torch.tensor([n, (n + 1) // 2, 1])
     if isinstance(structure, sp.Alignment):
-        lengths = torch.tensor([size[:2], (size[0], 1), (1, size[1])])
+        fits = structure.steps in (None, "ctc")  # any, or labels that all fit
+        short = (size[0], 1) if structure.steps is None else (2 * (n // 2) + 1, n)
+        lengths = torch.tensor([size[:2], short if fits else size[:2], (1, size[1])])
     used = structure.indicator(structure.argmax(scores, lengths), size)
     spread = torch.rand(scores.shape, generator=torch.Generator().manual_seed(seed))
     reads = structure.reads(scores, lengths)

@@ -29,7 +29,7 @@ export const links = {
    */
   summary(data, marginals, view) {
     const parts = partsInUse(marginals, view);
-    if (data.family === "alignment") return tableOf(data, parts, marginals);
+    if (data.family === "alignment" || data.family === "monotone") return tableOf(data, parts, marginals);
     const widest = Math.max(...sidesOf(data, SIZE).map((sizes) => rowOf(sizes).width));
     const width = Math.max(widest, Math.min(view.width, 1.7 * widest));
     return rowsOf(data, parts, marginals, SIZE, width, 104);

@@ -51,7 +51,7 @@ def warping_paths(steps: Tensor, lengths: Tensor | None, total: Total) -> Tensor
 
 def _path_totals(steps: Tensor, total: Total) -> list[Tensor]:
     """Totals over all paths to each cell, one (B, n) per anti-diagonal, indexed by row."""
-    diagonals = _anti_diagonals(steps)
+    diagonals = anti_diagonals(steps)
     totals = [diagonals[0][:, 2]]
     for d, cells in enumerate(diagonals[1:]):
         left, above, corner = cells.unbind(1)
@@ -104,8 +104,8 @@ def _gap_totals(steps: Tensor, total: Total) -> list[Tensor]:
     batch, _, n, _ = steps.shape
     nothing = steps.new_full((batch, n), FORBIDDEN)
     one = steps.new_zeros(batch, 1)
-    lefts, _, corners = (_anti_diagonals(table) for table in steps.unbind(1))
-    rows = _anti_diagonals(pad(steps[:, 1], (1, 0)))  # skipping a row left of all columns scores 0
+    lefts, _, corners = (anti_diagonals(table) for table in steps.unbind(1))
+    rows = anti_diagonals(pad(steps[:, 1], (1, 0)))  # skipping a row left of all columns scores 0
     # Anti-diagonals of corners, by i: (B, n + 1) for any, (B, n) without i = 0 for last.
     totals = [torch.cat([one, nothing], 1)]
     last = nothing
@@ -140,8 +140,8 @@ def _best(scores: Tensor, gaps: bool) -> Tensor:
         _native.alignment_potentials(table, found.detach().numpy(), gaps, get_num_threads())
         return found
     if gaps:
-        return _by_cell(_gap_totals(gap_steps(scores.detach()), maximum), m + 1)
-    return _by_cell(_path_totals(path_steps(scores.detach()), maximum), m)
+        return by_cell(_gap_totals(gap_steps(scores.detach()), maximum), m + 1)
+    return by_cell(_path_totals(path_steps(scores.detach()), maximum), m)
 
 
 def _rises(potential: Tensor) -> Tensor:
@@ -163,7 +163,7 @@ def _down(cells: Tensor) -> Tensor:
     return pad(cells[:, :-1], (1, 0), value=FORBIDDEN)
 
 
-def _anti_diagonals(table: Tensor) -> tuple[Tensor, ...]:
+def anti_diagonals(table: Tensor) -> tuple[Tensor, ...]:
     """The anti-diagonals of (B, ..., n, m): for each d the cells (i, d - i) as (B, ..., n).
 
     Entries outside the table are FORBIDDEN.
@@ -176,8 +176,8 @@ def _anti_diagonals(table: Tensor) -> tuple[Tensor, ...]:
     return torch.where(inside, cells, FORBIDDEN).unbind(-2)
 
 
-def _by_cell(diagonals: list[Tensor], m: int) -> Tensor:
-    """The inverse of `_anti_diagonals`: n + m - 1 tensors (B, n) -> (B, n, m)."""
+def by_cell(diagonals: list[Tensor], m: int) -> Tensor:
+    """The inverse of `anti_diagonals`: n + m - 1 tensors (B, n) -> (B, n, m)."""
     rows = torch.arange(diagonals[0].shape[1], device=diagonals[0].device)[:, None]
     columns = torch.arange(m, device=rows.device)
     return torch.stack(diagonals, 1)[:, rows + columns, rows.expand(-1, m)]

@@ -17,6 +17,7 @@ CHARTS = {
     "binary_spans": ("binary_spans", "BinarySpans"),
     "alignment_paths": ("alignment_steps", "AlignmentPaths"),
     "gapped_steps": ("alignment_steps", "GappedSteps"),
+    "monotone_steps": ("monotone_steps", "MonotoneSteps"),
     "chain_states": ("segment_chart", "ChainStates"),
     "segment_states": ("segment_chart", "SegmentStates"),
     "few_children": ("few_children", "FewChildren<false>"),
