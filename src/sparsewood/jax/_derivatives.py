@@ -26,7 +26,13 @@ class Potential(Protocol):
         """The number of dimensions of the parts."""
         ...
 
-    def __call__(self, scores: Tensor, *rest: Tensor | None) -> Tensor: ...
+    def __call__(self, scores: Tensor, *rest: Tensor | None) -> Tensor:
+        """Differentiable by `torch.autograd`."""
+        ...
+
+    def with_slope(self, scores: Tensor, *rest: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The potential and its gradient (*batch, *parts), both without graph."""
+        ...
 
 
 Rest = tuple[jax.Array | None, ...]  # arguments without derivative
@@ -108,10 +114,7 @@ class _WithSlope:
     potential: Potential
 
     def __call__(self, scores: Tensor, *rest: Tensor | None) -> tuple[Tensor, Tensor]:
-        with torch.enable_grad():
-            value = self.potential(scores.requires_grad_(), *rest)
-            (slope,) = torch.autograd.grad(value.sum(), scores)
-            return value, slope
+        return self.potential.with_slope(scores, *rest)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import jax
+import torch
 from torch import Tensor
 
 from sparsewood import inference
@@ -130,3 +131,11 @@ class _Loss:
         batch, given = one_batch(self.structure, self.ndim, scores, gold, lengths)
         compute = partial(self.loss, lengths=given[2], reduction="none", **dict(self.options))
         return compute(*given[:2], self.structure).reshape(batch)
+
+    def with_slope(
+        self, scores: Tensor, gold: Tensor, lengths: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        with torch.enable_grad():
+            value = self(scores.requires_grad_(), gold, lengths)
+            (slope,) = torch.autograd.grad(value.sum(), scores)
+        return value, slope

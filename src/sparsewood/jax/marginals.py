@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from torch import Tensor
 
+from sparsewood import distribution
 from sparsewood._internal.batch import BatchShape
 from sparsewood.inference import marginals as _marginals
 from sparsewood.inference._check import check_positive
@@ -72,8 +73,20 @@ class _LogPartition:
 
     def __call__(self, theta: Tensor, lengths: Tensor | None, temperature: Tensor) -> Tensor:
         """The log-partition function of `theta`, which is divided by `temperature` already."""
+        batch = theta.shape[: theta.ndim - self.ndim]
+        return self._distribution(theta, lengths, temperature).log_partition.reshape(batch)
+
+    def with_slope(
+        self, theta: Tensor, lengths: Tensor | None, temperature: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        batch = theta.shape[: theta.ndim - self.ndim]
+        dist = self._distribution(theta, lengths, temperature)
+        return dist.log_partition.reshape(batch), dist.marginals.reshape(theta.shape)
+
+    def _distribution(
+        self, theta: Tensor, lengths: Tensor | None, temperature: Tensor
+    ) -> distribution.StructureDistribution:
         batch, (theta, lengths) = one_batch(self.structure, self.ndim, theta, lengths)
         with BatchShape(batch):
             check_positive(temperature.flatten())
-        dist = _marginals(theta, self.structure, lengths=lengths)
-        return dist.log_partition.reshape(batch)
+        return _marginals(theta, self.structure, lengths=lengths)
