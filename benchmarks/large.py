@@ -3,10 +3,10 @@
     python benchmarks/large.py [--only NAME ...] [--repeats 1]
 
 One instance of normal scores per row, one thread. Each certificate is computed by another oracle.
-Limits to compare with: the time of as many oracle calls as the solve made, and the bytes of the
-structures as int64 tables, which users get from `post.structures`. Peak memory is that of the
-solve, without what the process held before (Linux only). The run fails if a solution is wrong,
-never because of a time.
+Limits to compare with: the time of as many public MAP calls as the solve called the oracle, and the
+bytes of the structures as int64 tables, which users get from `post.structures`. Peak memory is that
+of the solve, without what the process held before (Linux only). The run fails if a solution is
+wrong, never because of a time.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=1)
     run = parser.parse_args()
     table = Table(
-        "structures", "parts", "CPU s", "/ oracle s", "support", "calls", "gap", "peak MiB",
+        "structures", "parts", "CPU s", "/ MAP calls", "support", "calls", "gap", "peak MiB",
         "as tables MiB", "certified",
         title=f"One large instance, one thread; certified by another oracle at {TOL:g}",
     )  # fmt: skip
