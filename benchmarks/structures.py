@@ -49,6 +49,8 @@ FAMILIES: list[tuple[str, NativeStructure, tuple[int, ...]]] = [
     ("partial matchings", sp.Matching(partial=True), (20, 20)),
     ("alignments", sp.Alignment(), (20, 20)),
     ("alignments with gaps", sp.Alignment(gaps=True), (20, 20)),
+    ("alignments of speech", sp.Alignment(steps="speech"), (20, 60)),
+    ("paths in a grid of 10 x 10", sp.Paths.grid(10, 10), (180,)),
     ("subsets of 10 out of 100", sp.Subset(10), (100,)),
     ("simplex of 100", sp.Simplex(), (100,)),
     ("hypercube of 100", sp.Hypercube(), (100,)),

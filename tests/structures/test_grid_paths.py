@@ -125,7 +125,7 @@ def test_structures_are_the_paths_without_short_cuts(grid: sp.GridPaths) -> None
 
 def test_counts() -> None:
     assert [sp.GridPaths(4).count(n, n) for n in (1, 2, 3, 4)] == [1, 2, 6, 20]
-    assert [sp.GridPaths(8).count(n, n) for n in (1, 2, 3, 4)] == [1, 1, 5, 15]
+    assert [sp.GridPaths(8).count(n, n) for n in (1, 2, 3, 4)] == [1, 1, 3, 15]
     with pytest.raises(ValueError, match="at most 20000 paths"):
         sp.GridPaths(8).count(9, 9)
     with pytest.raises(ValueError, match="at least one row"):
@@ -219,7 +219,7 @@ def test_rewards_are_refused() -> None:
     with pytest.raises(ValueError, match="expected costs with a minus sign, at most 0"):
         sp.sparsemap_loss(scores, gold, grid)
     scores[1, 2, 0, 3] = torch.inf
-    with pytest.raises(ValueError, match=r"scores\[1, 2, 0, 3\] is inf"):
+    with pytest.raises(ValueError, match=r"scores\[1, 2, 0, 3\] is \+inf"):
         sp.sparsemap(scores, grid)
 
 

@@ -101,7 +101,7 @@ class Alignment(OwnParts, Bipartite):
 
     @property
     def _path(self) -> Steps | None:
-        """The steps other than those of warping, of which no path leaves out a row or column."""
+        """The steps, if they are not those of warping or of global alignments."""
         return None if self.steps is None else steps_named(self.steps)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
