@@ -104,13 +104,14 @@ Best kbest(const std::string& family, Whole options, Reals scores, Sizes sizes, 
               make<int64_t, nb::ndim<1>>({best.size()}, calls)};
     for (size_t b = 0; b < best.size(); ++b) {
         const Ranking& one = best[b];
-        const double* own = batch.instance(static_cast<int64_t>(b));
-        const int64_t* part = one.parts.data();
-        for (int64_t parts : one.part_counts) {
-            *totals = 0;
-            for (int64_t i = 0; i < parts; ++i) *totals += own[*part++];
-            ++totals;
-        }
+        batch.with_instance(static_cast<int64_t>(b), [&](auto own) {
+            const int64_t* part = one.parts.data();
+            for (int64_t parts : one.part_counts) {
+                *totals = 0;
+                for (int64_t i = 0; i < parts; ++i) *totals += own[*part++];
+                ++totals;
+            }
+        });
         out = std::copy(one.events.begin(), one.events.end(), out);
         *counts++ = static_cast<int64_t>(one.events.size() / width);
         *calls++ = one.calls;

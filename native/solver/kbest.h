@@ -62,9 +62,10 @@ class Ranker {
         lay_out(measure);
         Arena arena{memory_.reserve(measure.used)};
         lay_out(arena);
-        const double* from = scores.instance(b);
-        Reading found = read_scores(Thread{}, family_, from, 1.0, table_);
-        if (found.bad >= 0) scores.reject(b, found.bad, from[found.bad]);
+        scores.with_instance(b, [&](auto from) {
+            Reading found = read_scores(Thread{}, family_, from, 1.0, table_);
+            if (found.bad >= 0) scores.reject(b, found.bad, from[found.bad]);
+        });
     }
 
     void lay_out(Arena& arena) {
