@@ -31,3 +31,13 @@ def test_tables_that_do_not_fit() -> None:
     )
     with pytest.raises(MemoryError, match=message):
         wide.tables()
+
+
+def test_an_allocation_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise RuntimeError("can't allocate memory")
+
+    monkeypatch.setattr(torch, "zeros", refuse)
+    with pytest.raises(MemoryError, match=r"shape \(3, 2, 3\) take 0 MiB") as caught:
+        LISTS.tables()
+    assert isinstance(caught.value.__cause__, RuntimeError)

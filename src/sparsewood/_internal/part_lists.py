@@ -28,19 +28,24 @@ class PartLists:
 
     def tables(self, dtype: torch.dtype = torch.int64) -> Tensor:
         """The structures as (T, *parts) 0/1; a MemoryError says if they do not fit."""
-        shape = (*self.used.shape[:-1], *self.shape)
-        if self.used.device.type == "cpu" and not torch.compiler.is_compiling():
-            _check_memory(shape, dtype)
-        table = torch.zeros(shape, dtype=dtype, device=self.used.device)
+        shape, device = (*self.used.shape[:-1], *self.shape), self.used.device
+        checked = device.type == "cpu" and not torch.compiler.is_compiling()
+        table = _zeros(shape, dtype) if checked else torch.zeros(shape, dtype=dtype, device=device)
         flat = table.reshape(*self.used.shape[:-1], prod(self.shape))
         flat.scatter_add_(-1, self.used.clamp(min=0), (self.used >= 0).to(dtype))
         return table
 
 
-def _check_memory(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+def _zeros(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    """`torch.zeros` on the CPU, or a MemoryError."""
     size = prod(shape) * dtype.itemsize
-    if not _native.has_memory(size):
-        raise MemoryError(
-            f"structures of shape {shape} take {size / 2**20:,.0f} MiB as {dtype} tables, more "
-            "than is free: use the marginals, or a few structures by mode, topk or sample"
-        )
+    cause = None
+    if _native.has_memory(size):
+        try:
+            return torch.zeros(shape, dtype=dtype)
+        except RuntimeError as error:  # PyTorch has no class for it
+            cause = error
+    raise MemoryError(
+        f"structures of shape {shape} take {size / 2**20:,.0f} MiB as {dtype} tables, more than "
+        "is free: use the marginals, or a few structures by mode, topk or sample"
+    ) from cause
