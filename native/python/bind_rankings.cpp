@@ -82,11 +82,12 @@ int64_t soft_rank(Table z, Places order, double scale, Out<int64_t, nb::ndim<2>>
             [&](Worker& worker, int64_t b) {
                 const double* row = from + b * n;
                 double level = row[n / 2];  // a large value in common would cost digits
+                double* excess = worker.excess.data();
                 for (int64_t i = 0; i < n; ++i)
-                    worker.excess[size_t(i)] = scale * (row[i] - level) - static_cast<double>(i + 1);
+                    excess[i] = scale * (row[i] - level) - static_cast<double>(i + 1);
                 int64_t* own = pools.data() + b * n;
-                if (worker.find(worker.excess.data(), n, own))
-                    write_ranks(worker.excess.data(), own, order.data() + b * n, n,
+                if (worker.find(excess, n, own))
+                    write_ranks(excess, own, order.data() + b * n, n,
                                 ranks.data() + b * n);
                 else
                     bad.store(b);
@@ -144,8 +145,8 @@ void bind_rankings(nb::module_& m) {
           "ranks"_a.noconvert(), "threads"_a,
           "Writes the pools of `scale` times sorted z (B, n), and its soft ranks to the places in "
           "`order`. Returns a row with entries that are not finite, or -1.");
-    m.def("centre_ranks", &centre_ranks, "x"_a, "pools"_a, "order"_a, "scale"_a, "out"_a.noconvert(),
-          "threads"_a,
+    m.def("centre_ranks", &centre_ranks, "x"_a, "pools"_a, "order"_a, "scale"_a,
+          "out"_a.noconvert(), "threads"_a,
           "Writes `scale` times x (B, n) less its mean over each pool, in the order of x.");
     m.def("spread", &spread, "u"_a, "pools"_a, "rankings"_a.noconvert(), "weights"_a.noconvert(),
           "Writes rankings (K, n) whose mean with weights (K,) is the sorted point u (n,), and "

@@ -8,8 +8,8 @@
 namespace sparsewood {
 
 // The nearest nondecreasing sequence to x (n) is constant on pools of adjacent entries, where it is
-// their mean. Writes to pools[i] the first entry of the pool of entry i, O(n). False if x has NaN or
-// infinite entries.
+// their mean. Writes to pools[i] the first entry of the pool of entry i, O(n). False if an entry of
+// x is NaN or infinite.
 class Pools {
   public:
     bool operator()(const double* x, int64_t n, int64_t* pools) {
@@ -55,8 +55,8 @@ inline void write_ranks(const double* excess, const int64_t* pools, const int64_
     }
 }
 
-// The derivative of write_ranks() by z: x (n) less its mean over each pool, times `scale`; both x and
-// the result in the unsorted order.
+// The derivative of write_ranks() by z: x (n) less its mean over each pool, times `scale`; x and
+// the result are in the unsorted order.
 inline void centre(const double* x, const int64_t* pools, const int64_t* order, int64_t n,
                    double scale, double* out) {
     for (int64_t begin = 0, end; begin < n; begin = end) {

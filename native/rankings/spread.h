@@ -25,9 +25,8 @@ namespace sparsewood {
 class Spread {
   public:
     // u: (n) nondecreasing, a point of the permutahedron of the ranks 1 to n. pools: (n) the first
-    // entry of the face's block of each, as in pools.h; only entries of one of these are merged.
-    // Writes rankings (*, n) and their weights, at most as many as there are entries less pools, plus
-    // one; returns their number.
+    // entry of the pool of each, as in pools.h; only entries of one pool are merged. Writes
+    // rankings (*, n) and their weights, at most n less the pools plus one; returns their number.
     int64_t operator()(const double* u, const int64_t* pools, int64_t n, int64_t* rankings,
                        double* weights) {
         find_merges(u, pools, n);
@@ -90,10 +89,11 @@ class Spread {
             poll();
             merges_.push_back({next.tau, border.begin, border.end});
             borders_[size_t(next.border)].version = -1;
-            if (border.begin > 0 && pools[border.begin - 1] == pools[border.begin])
-                widen(border.begin - 1, next.tau, borders_[size_t(border.begin - 1)].begin, border.end);
-            if (border.end < n && pools[border.end] == pools[border.end - 1])
-                widen(border.end - 1, next.tau, border.begin, borders_[size_t(border.end - 1)].end);
+            int64_t left = border.begin - 1, right = border.end - 1;
+            if (left >= 0 && pools[left] == pools[left + 1])
+                widen(left, next.tau, borders_[size_t(left)].begin, border.end);
+            if (right + 1 < n && pools[right + 1] == pools[right])
+                widen(right, next.tau, border.begin, borders_[size_t(right)].end);
         }
     }
 

@@ -155,8 +155,18 @@ def jacobian(
         return apply(used, sizes, factor, on_weights, on_parts)
     rows, on_parts = instances(sizes, used.shape[0]), on_parts.to(used.dtype)
     along = on_weights.to(used.dtype) + (used * on_parts[rows]).sum(-1)
-    x, _ = apply(used.new_empty(len(used), 0).long(), sizes, factor, along, on_parts[:, :0])
-    return x, torch.zeros_like(on_parts).index_add(0, rows, x.unsqueeze(-1) * used)
+    nothing = used.new_empty(len(used), 0).long()
+
+    def solved(along: Tensor) -> Tensor:
+        return apply(nothing, sizes, factor, along, on_parts[:, :0])[0]
+
+    def combined(x: Tensor) -> Tensor:
+        return torch.zeros_like(on_parts).index_add(0, rows, x.unsqueeze(-1) * used)
+
+    x = solved(along)
+    # One step of refinement: columns of many numbers may be close to each other.
+    x = x + solved(along - (used * combined(x)[rows]).sum(-1))
+    return x, combined(x)
 
 
 def _of_numbers(used: Tensor) -> bool:
