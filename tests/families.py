@@ -47,7 +47,6 @@ FAMILIES = {
     "alignment": Family(sp.Alignment(gaps=True), (4, 5)),
     "speech": Family(sp.Alignment(steps="speech"), (4, 5), True),
     "steps": Family(sp.Alignment(steps=[(0, 1), (1, 0), (1, 2)]), (4, 5)),
-    "grid-paths": Family(sp.GridPaths(), (4, 5), True),
     "spanning": Family(sp.SpanningTrees(), (5, 5), True),
     "binary": Family(sp.BinaryTrees(), (5, 5), True),
     "labelled-binary": Family(sp.BinaryTrees(labelled=True), (4, 4, 2)),
@@ -65,16 +64,14 @@ def batch_of(family: Family, seed: int = 0) -> tuple[Tensor, Tensor]:
     """
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randn(8, *family.shape, dtype=torch.float64, generator=generator)
-    if family.structure.costs_only:
-        scores = -scores.abs()
     best = sp.map(scores[3:4], family.structure).structures
     banned = torch.rand(family.shape, generator=generator) < 0.3
     banned &= family.structure.indicator(best, family.shape)[0] == 0
     scores[3] = scores[3].masked_fill(banned, -torch.inf)
     scores[4] = scores[4].round()
-    scores[5] = -0.1 if family.structure.costs_only else 0.1
+    scores[5] = 0.1
     scores[6] *= 1e-4
-    scores[7] = scores[7] * 1e6 + (-1e8 if family.structure.costs_only else 1e8)
+    scores[7] = scores[7] * 1e6 + 1e8
     full = torch.tensor(family.structure.full_size(family.shape))
     lengths = full.repeat(8, 1)
     lengths[1] -= 1

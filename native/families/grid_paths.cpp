@@ -2,6 +2,8 @@
 
 #include "solver/registry.h"
 
+#if !defined(__wasm__)  // a page asks for k best
+
 namespace sparsewood {
 
 // options: whether steps may be diagonal
@@ -10,3 +12,5 @@ static Layout layout_of_grid_paths(Sides n, const Whole&) { return {{n[0], n[1]}
 SPARSEWOOD_FAMILY(grid_paths, 1, GridPaths)
 
 }  // namespace sparsewood
+
+#endif

@@ -15,6 +15,7 @@ from torch.testing import assert_close
 import sparsewood as sp
 from sparsewood.testing import draw_scores
 from sparsewood.testing.reference import project
+from tests.inference.test_kernels import on_host
 
 both = pytest.mark.parametrize("grid", [sp.GridPaths(4), sp.GridPaths(8)], ids=["4", "8"])
 
@@ -199,6 +200,23 @@ def test_any_batch_dimensions_and_dtypes() -> None:
         assert sp.sparsemap(scores, grid).marginals.dtype == dtype
         assert torch.equal(scores, before)
     assert len(sp.map(flat[:0], grid).structures) == len(sp.sparsemap(flat[:0], grid)) == 0
+
+
+@both
+def test_kernels_find_what_the_host_finds(grid: sp.GridPaths, device: torch.device) -> None:
+    lengths = torch.tensor([[4, 5], [2, 3], [1, 1], [4, 4]])
+    scores = draw_costs("normal", 4, (4, 5), seed=4)
+
+    def best() -> Tensor:
+        return sp.map(scores.to(device), grid, lengths=lengths.to(device)).structures.cpu()
+
+    def post() -> Tensor:
+        return sp.sparsemap(scores.to(device), grid, lengths=lengths.to(device)).marginals.cpu()
+
+    assert torch.equal(best(), on_host(best))
+    assert_close(post(), on_host(post), rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="has no structure left"):
+        sp.map(torch.full_like(scores, -torch.inf).to(device), grid)
 
 
 def test_ties_take_the_fewest_cells_each_time() -> None:

@@ -16,7 +16,7 @@ from sparsewood import _native
 from sparsewood._internal.threads import get_num_threads
 from sparsewood._internal.transforms import is_transformed
 from sparsewood.structures.recursions.alignment import anti_diagonals, by_cell
-from sparsewood.structures.recursions.shifted import Shifted, on_a_grid, or_zero
+from sparsewood.structures.recursions.shifted import Shifted, on_a_grid, or_zero, top
 from sparsewood.structures.recursions.totals import FORBIDDEN, Total, maximum, pick
 
 LONGEST = 3  # rows or columns that a step may advance
@@ -77,12 +77,21 @@ class Steps:
         return torch.where(self.legal(n, m, cells.device), table, FORBIDDEN)
 
     def shift(self, cells: Tensor, lengths: Tensor | None) -> Shifted:
-        """Steps minus the potentials, and the potential of the last cell."""
+        """Steps minus the potentials, and the potential of the last cell.
+
+        If a path has one cell in each column or row, the best score there is subtracted before.
+        """
+        common = cells.new_zeros(len(cells))
+        for side, other in ((1, 0), (0, 1)):
+            if all(pair[side] == 1 for pair in self.pairs):
+                best = top(cells, 1 + other)
+                cells, common = cells - best, best.flatten(1).sum(-1)
+                break
         potential = self._potentials(cells.detach())
         if self.blanks:
             potential = _level_ends(potential, lengths)
         potential = on_a_grid(or_zero(potential))
-        return Shifted(self.scores(cells, potential), _at_end(potential, lengths))
+        return Shifted(self.scores(cells, potential), common + _at_end(potential, lengths))
 
     def sum(self, steps: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         """The total over all paths: (B, S, n, m) -> (B,). `lengths` (B, 2) give the last cell."""
