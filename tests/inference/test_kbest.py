@@ -11,7 +11,8 @@ from tests.families import FAMILIES, batch_of
 from tests.full import some_quick
 from tests.seats import Seats
 
-every_family = pytest.mark.parametrize("name", FAMILIES)
+RANKED = [name for name, one in FAMILIES.items() if one.structure.has_kbest]
+every_family = pytest.mark.parametrize("name", RANKED)
 # No structure of these has all parts of another, and some more.
 MEDIUM: dict[str, tuple[NativeStructure, tuple[int, ...]]] = {
     "trees": (sp.DependencyTrees(), (11, 12)),
@@ -107,7 +108,8 @@ def test_among_equals_map_is_the_first(name: str) -> None:
         found = sp.kbest(scores, family.structure, 6)
         best = sp.map(scores, family.structure)
         assert torch.equal(found.structures[:, 0], best.structures)
-        assert (found.scores.diff(dim=-1) <= 1e-12).all()
+        known = found.scores.nan_to_num(neginf=-1e9)
+        assert (known.diff(dim=-1) <= 1e-12).all()
         for each, kept in zip(found.structures, found.scores.isfinite(), strict=True):
             assert len(each[kept].unique(dim=0)) == kept.sum()
 
