@@ -41,11 +41,13 @@ class TestKnotted(OfOneGraph):
     shape = staticmethod(lambda n: (len(EDGES),))
 
 
+@pytest.mark.full
 class TestGrid(OfOneGraph):
     structure = GRID
     shape = staticmethod(lambda n: (12,))
 
 
+@pytest.mark.full
 class TestOneEdge(OfOneGraph):
     structure = sp.Paths([[5, 1]], source=5, sink=1)
     shape = staticmethod(lambda n: (1,))
