@@ -125,7 +125,7 @@ class GridPaths(OwnParts, Bipartite):
         check_sides(n, m)
         if n * m > _ENUMERATE_MAX:
             raise ValueError(
-                f"GridPaths: paths are listed through at most {_ENUMERATE_MAX} cells, got ({n}, {m})"
+                f"GridPaths: lists paths through at most {_ENUMERATE_MAX} cells, got ({n}, {m})"
             )
         found: list[list[tuple[int, int]]] = []
         waiting = [[(0, 0)]]
