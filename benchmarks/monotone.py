@@ -128,7 +128,7 @@ def main() -> None:
                 met = goal is None or ratio >= goal
                 row += [f"{found[1]:.1f}", target(ratio, goal, met), f"{difference:.1e}"]
             table.add_row(*row)
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(table)
     if wrong:
         sys.exit("results differ from the peer's")

@@ -57,6 +57,7 @@ class CTCSizes:
     shape = size = length = staticmethod(lambda n: (2 * n - 1, n + 1))
 
 
+@pytest.mark.full
 class TestCTC(CTCSizes, StructureConformance, MarginalsConformance):
     structure = CTC
 
@@ -72,6 +73,7 @@ class TestMixedSquare(Square, StructureConformance, MarginalsConformance):
     sizes = (1, 3)
 
 
+@pytest.mark.full
 class TestMixedMoreRows(MoreRows, StructureConformance, MarginalsConformance):
     structure = MIXED
 
@@ -93,7 +95,7 @@ def best_score(scores: list[list[float]], pairs: Pairs, blanks: bool = False) ->
 step_sets = st.lists(st.sampled_from(EVERY), min_size=1, max_size=15, unique=True)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(
     n=st.integers(1, 20),
     m=st.integers(1, 20),

@@ -41,11 +41,13 @@ class TestKnotted(OfOneGraph):
     shape = staticmethod(lambda n: (len(EDGES),))
 
 
+@pytest.mark.full
 class TestGrid(OfOneGraph):
     structure = GRID
     shape = staticmethod(lambda n: (12,))
 
 
+@pytest.mark.full
 class TestOneEdge(OfOneGraph):
     structure = sp.Paths([[5, 1]], source=5, sink=1)
     shape = staticmethod(lambda n: (1,))
@@ -228,3 +230,19 @@ def test_a_larger_grid_is_certified_and_sampled_as_it_should_be() -> None:
     drawn = dist.sample(2000, generator=torch.Generator().manual_seed(0)).double().mean(0)
     spread = (dist.marginals * (1 - dist.marginals) / 2000).sqrt()
     assert ((drawn - dist.marginals).abs() <= 5 * spread + 1e-12).all()
+
+
+def test_calls_are_one_graph() -> None:
+    scores = -draw_scores("normal", 2, (12,), seed=0).abs()
+    costs = -draw_scores("normal", 2, (3, 4), seed=0).abs()
+
+    def calls(scores: torch.Tensor, costs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        dist = sp.marginals(scores, GRID)
+        found = sp.map(scores, GRID), sp.map(costs, sp.GridPaths())
+        posts = sp.sparsemap(scores, GRID), sp.sparsemap(costs, sp.GridPaths())
+        return dist.log_partition, *(best.scores for best in found), *(p.marginals for p in posts)
+
+    torch.compiler.reset()
+    graph = torch.compile(calls, fullgraph=True, backend="aot_eager")
+    for found, expected in zip(graph(scores, costs), calls(scores, costs), strict=True):
+        torch.testing.assert_close(found, expected)

@@ -2,14 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Level:
     """The vertices at one distance from the source, and the edges into them.
 
@@ -22,7 +21,7 @@ class Level:
     real: Tensor  # (V, D) bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Graph:
     """The edges on paths from the source to the sink, by tail in topological order.
 
@@ -34,9 +33,17 @@ class Graph:
     edges: tuple[tuple[int, int, int], ...]  # (tail, head, index among the edges given)
     distance: tuple[int, ...]  # of each vertex, the most edges of a path to it
 
-    @cached_property
-    def levels(self) -> list[Level]:
-        """The levels after that of the source."""
+    span: int = field(init=False)  # the most levels that an edge advances
+    table: Tensor = field(init=False)  # the edges, (E, 3) int64
+    levels: tuple[Level, ...] = field(init=False)  # after that of the source
+
+    def __post_init__(self) -> None:
+        far = self.distance
+        object.__setattr__(self, "span", max(far[head] - far[tail] for tail, head, _ in self.edges))
+        object.__setattr__(self, "table", torch.tensor(self.edges))
+        object.__setattr__(self, "levels", tuple(self._levels()))
+
+    def _levels(self) -> list[Level]:
         into: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for tail, head, edge in self.edges:
             into[head].append((tail, edge))
@@ -53,16 +60,6 @@ class Graph:
             real = torch.tensor([[d < len(row) for d in range(width)] for row in rows])
             levels.append(Level(table[..., 0] - first, table[..., 1], real))
         return levels
-
-    @cached_property
-    def span(self) -> int:
-        """The most levels that an edge advances."""
-        return max(self.distance[head] - self.distance[tail] for tail, head, _ in self.edges)
-
-    @cached_property
-    def table(self) -> Tensor:
-        """The edges as (E, 3) int64."""
-        return torch.tensor(self.edges)
 
 
 def graph_of(edges: list[list[int]], source: int, sink: int) -> Graph:

@@ -46,10 +46,9 @@ def _whole(value: Any) -> int:
     return int(value)
 
 
-@lru_cache(maxsize=64)
-def steps_named(given: str | tuple[tuple[int, int], ...]) -> Steps:
+def steps_named(given: str | Pairs) -> Steps:
     """The steps of a set that `read_steps` returned."""
-    return NAMED[given] if isinstance(given, str) else Steps(given)
+    return NAMED[given] if isinstance(given, str) else Steps(tuple(given))
 
 
 def leads(steps: Steps, n: int, m: int) -> bool:

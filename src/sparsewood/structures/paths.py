@@ -66,7 +66,9 @@ class Paths(OwnParts, NativeStructure):
         if self.source == self.sink:
             raise ValueError(f"Paths: expected two vertices, source and sink are {self.sink}")
         self.edges = table.to("cpu", torch.int64, copy=True)
-        self._graph = graph_of(self.edges.tolist(), self.source, self.sink)
+        self._graph = graph = graph_of(self.edges.tolist(), self.source, self.sink)
+        sizes = len(graph.vertices), len(graph.edges)
+        self._native = Native("paths", (*sizes, *chain.from_iterable(graph.edges)))
 
     @classmethod
     def grid(cls, rows: int, columns: int, diagonal: bool = False) -> "Paths":
@@ -167,12 +169,6 @@ class Paths(OwnParts, NativeStructure):
     @property
     def native(self) -> Native:
         return self._native
-
-    @cached_property
-    def _native(self) -> Native:
-        graph = self._graph
-        sizes = len(graph.vertices), len(graph.edges)
-        return Native("paths", (*sizes, *chain.from_iterable(graph.edges)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Paths) and self._key == other._key

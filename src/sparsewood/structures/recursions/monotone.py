@@ -6,7 +6,6 @@ leaves the steps of the best path at 0 and all others at or below 0.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -34,12 +33,12 @@ class Steps:
     pairs: tuple[tuple[int, int], ...]
     blanks: bool = False
 
-    @cached_property
+    @property
     def bits(self) -> int:
         """The steps for native code."""
         return sum(1 << 4 * a + b for a, b in self.pairs) | _BLANKS * self.blanks
 
-    @cached_property
+    @property
     def native_options(self) -> tuple[int, int]:
         """Whether lines are antidiagonals, and the steps: see native/families/monotone.h."""
         if all(b == 1 for _, b in self.pairs):
