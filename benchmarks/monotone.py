@@ -28,7 +28,7 @@ from torch import Tensor
 import sparsewood as sp
 
 try:
-    from monotonic_alignment_search import maximum_path
+    from monotonic_alignment_search import maximum_path  # pyright: ignore[reportMissingImports]
 except ModuleNotFoundError:
     maximum_path = None
 
