@@ -70,7 +70,7 @@ struct SpanningTrees {
         return g.sum(forbidden) == 0;
     }
 
-#ifndef __CUDACC_RTC__
+#ifndef __CUDACC__
     // The second best tree has one other edge, in place of one on the path between its ends (Gabow
     // 1977, "Two algorithms for generating weighted spanning trees in order").
     bool best_two(const double* table, int16_t* code, Second& found) {
@@ -181,7 +181,7 @@ struct SpanningTrees {
         return cells[0] == kForbidden ? -kForbidden : cells[1];
     }
 
-#ifndef __CUDACC_RTC__
+#ifndef __CUDACC__
     // The score of the edge above a vertex, infinite if it must be in the tree.
     double removable(const double* table, int v) const {
         return value(table + base(edge(v, parent[v])));

@@ -43,7 +43,7 @@ struct FilledSlots {
     }
 
     // Lists the structure at place p.
-    void list(int p, const int16_t* code) {
+    SPARSEWOOD_HD void list(int p, const int16_t* code) {
         int32_t* to = lists + int64_t(p) * most;
         int count = 0;
         where_filled(code, code, stride, [&](int i) { to[count++] = i; });

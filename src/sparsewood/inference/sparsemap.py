@@ -224,7 +224,6 @@ def _posterior(found: Solution, structure: Structure, flat: Flat) -> SparsePoste
     """The solution for (B, *parts) as a posterior with the batch shape."""
     batch, scores, lengths = flat
     shape = tuple(scores.shape[1:])
-    left_out = isinstance(structure, OwnParts) and found.structures.shape[1:] == (0,)
     return SparsePosterior(
         structure,
         found.structures,
@@ -238,8 +237,14 @@ def _posterior(found: Solution, structure: Structure, flat: Flat) -> SparsePoste
         canonical=batch.restore(found.canonical),
         temperature=batch.restore(found.temperature),
         _marginals=batch.restore(found.marginals),
-        _listed=PartLists(found.used, shape) if left_out else None,
+        _listed=part_lists(found, structure, shape),
     )
+
+
+def part_lists(found: Solution, structure: Structure, shape: tuple[int, ...]) -> PartLists | None:
+    """The structures as lists of their parts, if the solver made no tables of them."""
+    left_out = isinstance(structure, OwnParts) and found.structures.shape[1:] == (0,)
+    return PartLists(found.used, shape) if left_out else None
 
 
 def _empty(scores: Tensor, structure: Structure, temperatures: Tensor) -> Solution:

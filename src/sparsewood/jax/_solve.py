@@ -22,7 +22,7 @@ from torch import Tensor
 
 from sparsewood.inference._options import Options
 from sparsewood.inference._solution import Solution
-from sparsewood.inference.sparsemap import solved
+from sparsewood.inference.sparsemap import part_lists, solved
 from sparsewood.jax._host import on_host, one_batch, real_dtype, whole_dtype
 from sparsewood.jax.posterior import SparsePosterior
 from sparsewood.structures.base import Structure
@@ -100,8 +100,9 @@ class Task:
         inside = rank < found.sizes[:, None]
         first = found.sizes.cumsum(0) - found.sizes
         index = first[:, None] + torch.where(inside, rank, 0)
+        listed = part_lists(found, self.structure, self.parts)
         tables = [
-            found.structures[index],
+            found.structures[index] if listed is None else listed[index].tables(),
             torch.where(inside, found.weights[index], 0),
             found.sizes,
             found.marginals,
