@@ -12,6 +12,7 @@ PATH = Path(__file__).parents[2] / "examples" / "custom_structure.py"
 Programme = runpy.run_path(str(PATH))["Programme"]
 
 
+@pytest.mark.full
 class TestProgramme(StructureConformance):
     structure = Programme([(9, 10), (9, 11), (10, 12), (11, 12), (10.5, 11.5)])
     sizes = (5, 5)

@@ -6,6 +6,7 @@ import runpy
 from itertools import combinations
 from pathlib import Path
 
+import pytest
 import torch
 
 from sparsewood.testing import StructureConformance
@@ -39,6 +40,7 @@ def _cycle(n: int, edges: list[tuple[int, int]]) -> bool:
     return False
 
 
+@pytest.mark.full
 class TestSpanningTrees(StructureConformance):
     structure = Listed(4)
     sizes = (4, 4)

@@ -66,7 +66,7 @@ LIMITS: list[tuple[sp.Structure, tuple[int, ...], list[tuple[int, ...]]]] = [
     (sp.Alignment(), (30_000, 30_000), [(30_001, 2), (2, 30_001)]),
     (sp.Alignment(gaps=True), (30_000, 30_000), [(30_001, 2), (2, 30_001)]),
     (sp.Alignment(steps="speech"), (30_000, 30_000), [(30_001, 2), (2, 30_001)]),
-    (sp.GridPaths(), (30_000, 30_000), [(30_001, 2), (2, 30_001)]),
+    (sp.GridPaths(), (2, 30_000), [(30_001, 2), (2, 30_001)]),
     (sp.Paths([[0, 1], [0, 1]], 0, 1), (2,), []),  # the graph has the number of edges
     (sp.Subset(3), (30_000,), [(30_001,)]),
     (sp.Hypercube(), (30_000,), [(30_001,)]),

@@ -109,6 +109,7 @@ class TestPairs(StructureConformance):
     shape = staticmethod(lambda n: (n,))
 
 
+@pytest.mark.full
 class TestBatchedNumpyPairs(TestPairs):
     structure = BatchedNumpyPairs(4)
 

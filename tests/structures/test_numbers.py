@@ -173,7 +173,7 @@ def test_zeros_and_ones_are_the_default() -> None:
         pass
 
     with pytest.raises(RuntimeError, match=r"other than 0 and 1, which need .*binary=False"):
-        sp.sparsemap(torch.randn(1, 3), Wrong())
+        sp.sparsemap(torch.full((1, 3), 5.0), Wrong())  # the best point is not 0/1
 
 
 def test_a_factor_graph_refuses_numbers() -> None:

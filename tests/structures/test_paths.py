@@ -36,6 +36,7 @@ class OfOneGraph(StructureConformance, MarginalsConformance):
     size = staticmethod(lambda n: ())
 
 
+@pytest.mark.full
 class TestKnotted(OfOneGraph):
     structure = KNOTTED
     shape = staticmethod(lambda n: (len(EDGES),))
