@@ -8,6 +8,7 @@ from torch import Tensor
 
 import sparsewood as sp
 from tests.choice import Choice
+from tests.seats import Seats
 
 TREES = sp.DependencyTrees()
 SCORES = torch.zeros(2, 3, 4, dtype=torch.float64)
@@ -96,21 +97,6 @@ def test_three_methods_are_enough_for_losses() -> None:
         sp.hinge_loss(scores, gold[:, None], Choice())
 
 
-class Seats(sp.Custom):
-    """Two adjacent seats in a row."""
-
-    def best(self, scores: Tensor) -> Tensor:
-        seat, left = torch.arange(len(scores)), (scores[:-1] + scores[1:]).argmax()
-        return (seat == left) | (seat == left + 1)
-
-    def parts(self, structure: Tensor) -> Tensor:
-        return structure
-
-    def check(self, shape: tuple[int, ...]) -> None:
-        if len(shape) != 1 or shape[0] < 2:
-            raise ValueError(f"expected two seats or more, got {shape}")
-
-
 def test_three_methods_give_members_losses_and_probabilities() -> None:
     structure = Seats()
     scores = torch.randn(3, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -139,9 +125,7 @@ def test_three_methods_give_members_losses_and_probabilities() -> None:
 
 
 def test_sums_make_the_rest_of_a_structure_of_three_methods() -> None:
-    base: Any = Seats
-
-    class Summed(base):
+    class Summed(Seats):
         def log_partition(self, scores: Tensor, lengths: Any, total: Any) -> Tensor:
             return total(scores[:, 1:] + scores[:, :-1], -1)
 
