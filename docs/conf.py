@@ -19,6 +19,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "live_figures",
     "mathml",
+    "names_on_page",
     "pictures",
 ]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "sg_execution_times.rst"]

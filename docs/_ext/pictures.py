@@ -28,9 +28,7 @@ ORDER = (
 ).split()
 
 _ON_CARD = (4, 3, 2)  # structures of a posterior: the first number that fits the height
-_HIGH, _WIDE = 190, 430
-_SIDES = (" width", " height")
-_CUT = rf'width="{_WIDE}" \1viewBox="0 0 {_WIDE}'
+_HIGH = 190
 _INK = "#010203"  # stands for the colour of the text until a picture is written
 _ALONE = "<style>svg{color:#1a1a1a}@media(prefers-color-scheme:dark){svg{color:#e8e8e8}}</style>"
 _INKED = "text.color axes.labelcolor axes.edgecolor axes.titlecolor xtick.color ytick.color"
@@ -74,17 +72,14 @@ def scraped(_block: Any, example: dict[str, Any], _conf: dict[str, Any]) -> str:
 
 
 def _card(drawing: Drawing) -> str:
-    """The most probable structures, as many as fit; a long sentence is cut off."""
+    """The most probable structures, as many as fit the height."""
     sheet = dataclasses.replace(drawing.sheet, status=None)
-    svg, width = "", _WIDE
+    svg = ""
     for count in _ON_CARD:
         pictures, weights = sheet.pictures[:count], sheet.weights[:count]
         svg = Drawing(dataclasses.replace(sheet, pictures=pictures, weights=weights)).to("svg")
-        width, height = (float(re.findall(rf'{side}="([\d.]+)"', svg)[0]) for side in _SIDES)
-        if height <= _HIGH:
+        if float(re.findall(r' height="([\d.]+)"', svg)[0]) <= _HIGH:
             break
-    if width > _WIDE:
-        svg = re.sub(r'width="[\d.]+" (.*?)viewBox="0 0 [\d.]+', _CUT, svg, count=1)
     return svg
 
 
