@@ -1,23 +1,29 @@
 """`make check-docs`: open every page of the built site in a browser, from local files.
 
-A page must not print to the console, request anything that is not a file of the site, or be
-wider than the window, from phones to wide screens; its live figures must be mounted. Links
-inside the site must have a target. The pages are printed.
+A page must not print to the console, request anything that is not a file of the site, be wider
+than the window, from phones to wide screens, or be too high to find anything in; its live figures
+must be mounted. Links inside the site must have a target. The notebook of each example must have
+the code of its program, and neither may refer to files. The pages are printed with their heights.
 
     python docs/check_site.py docs/_build/html [--browser PATH]
 """
 
 import argparse
+import ast
+import json
 import shutil
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from playwright.sync_api import ConsoleMessage, Page, Request, sync_playwright
 
-WIDTHS = (400, 768, 1024, 1280, 1440)  # of the window: phone, tablets, laptops
+WIDTHS = (400, 768, 1024, 1280, 1440, 1920)  # of the window: phone, tablets, laptops, screens
+HIGHEST = 16_000  # pixels of a page in a window of NORMAL
+NORMAL = 1280
 HEIGHT = 800
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 GENERATED = ("genindex", "search", "py-modindex")
@@ -82,8 +88,36 @@ def broken_links(pages: dict[Path, Links]) -> Iterator[str]:
                 yield f"{path.name}: {target}: no such place"
 
 
-def complaints(page: Page, paths: list[Path]) -> Iterator[str]:
-    """The errors of each page in a browser."""
+def broken_downloads(site: Path) -> Iterator[str]:
+    """What keeps a download of the gallery from running as it stands."""
+    for path in sorted((site / "_downloads").rglob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = [_source(cell) for cell in cells if cell["cell_type"] == "code"]
+        text = [_source(cell) for cell in cells if cell["cell_type"] != "code"]
+        programs = list((site / "_downloads").rglob(f"{path.stem}.py"))
+        if len(programs) != 1:
+            yield f"{path.name}: expected a program of this name, found {len(programs)}"
+        elif _statements("\n".join(code)) != _statements(programs[0].read_text(encoding="utf-8")):
+            yield f"{path.name} and {programs[0].name} have different code"
+        if any("<img" in part or "](" in part for part in text):
+            yield f"{path.name} refers to a file that is not beside it"
+
+
+def _source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def _statements(code: str) -> list[str]:
+    """The statements of a program, without a docstring."""
+    return [
+        ast.dump(line)
+        for line in ast.parse(code).body
+        if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
+    ]
+
+
+def complaints(page: Page, paths: list[Path], heights: dict[Path, int]) -> Iterator[str]:
+    """The errors of each page in a browser; notes how high the pages are."""
     heard: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
@@ -103,6 +137,10 @@ def complaints(page: Page, paths: list[Path]) -> Iterator[str]:
         if not page.evaluate(MOUNTED):
             heard.append("has a live figure that is not mounted")
         heard += too_wide(page)
+        page.set_viewport_size({"width": NORMAL, "height": HEIGHT})
+        heights[path] = page.evaluate("document.documentElement.scrollHeight")
+        if heights[path] > HIGHEST:
+            heard.append(f"is {heights[path]} pixels high: split it")
         yield from (f"{path.name} {complaint}" for complaint in heard)
         heard.clear()
 
@@ -124,16 +162,17 @@ def main() -> int:
     pages = {path: Links(path) for path in sorted(site.rglob("*.html"))}
     if not pages:
         parser.error(f"no pages in {site}")
-    wrong = list(broken_links(pages))
+    wrong = [*broken_links(pages), *broken_downloads(site)]
+    heights: dict[Path, int] = {}
     browser = options.browser or next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         page = launched.new_page(viewport={"width": WIDTHS[0], "height": HEIGHT})
-        wrong += complaints(page, list(pages))
+        wrong += complaints(page, list(pages), heights)
         launched.close()
     for path, links in pages.items():
         if path.stem not in GENERATED:
-            print(f"{path.relative_to(site).as_posix():44} {links.title}")
+            print(f"{path.relative_to(site).as_posix():44} {heights[path]:6} {links.title}")
     print(f"{len(pages)} pages, {sum(len(p.targets) for p in pages.values())} links")
     print("\n".join(wrong), file=sys.stderr)
     return 1 if wrong else 0

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from hashlib import blake2b
@@ -12,8 +11,8 @@ from typing import Any
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
-NAMES = ("quickstart", "which_estimator")
-QUICK = {"SPARSEWOOD_STEPS": "2", "SPARSEWOOD_SEEDS": "2"}  # for the second
+NAMES = ("which_estimator",)
+QUICK = {"SPARSEWOOD_STEPS": "2", "SPARSEWOOD_SEEDS": "2"}
 
 
 def code_cells(folder: Path, name: str) -> list[dict[str, Any]]:
@@ -21,19 +20,9 @@ def code_cells(folder: Path, name: str) -> list[dict[str, Any]]:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def printed(cells: list[dict[str, Any]]) -> list[str]:
-    """The printed lines of cells, and the texts of their results."""
-    texts = []
-    for output in (output for cell in cells for output in cell["outputs"]):
-        data = output.get("data", {})
-        text = "".join(output.get("text") or data.get("text/plain", []))
-        texts.append(re.sub(r"gap <= [^,]*", "gap", text))  # rounding depends on the machine
-    return texts
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with both notebooks executed in a separate process."""
+    """A folder with the notebooks, executed in a separate process."""
     out = tmp_path_factory.mktemp("notebooks")
     command = [sys.executable, str(FOLDER / "execute.py"), "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **QUICK})
@@ -66,8 +55,3 @@ def test_they_run(name: str, run: Path) -> None:
         [[output["output_type"] for output in c["outputs"]] for c in x] for x in (ours, theirs)
     ]
     assert shapes[0] == shapes[1]
-
-
-@pytest.mark.full
-def test_the_quickstart_prints_what_it_shows(run: Path) -> None:
-    assert printed(code_cells(run, "quickstart")) == printed(code_cells(FOLDER, "quickstart"))
