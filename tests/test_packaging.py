@@ -4,8 +4,11 @@ import re
 import tomllib
 from pathlib import Path
 
+from tests import smoke
+
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = SETTINGS["project"]
 
 
 def _oldest_torch() -> str:
@@ -29,3 +32,25 @@ def test_the_oldest_and_the_pinned_torch_are_tested() -> None:
     named = {f"Programming Language :: Python :: {python}" for python, _ in rows}
     assert named == {line for line in PROJECT["classifiers"] if ":: Python :: 3." in line}
     assert re.search(r"^torch==", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    version = PROJECT["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    released = re.findall(r"^## \[(\d[^\]]*)\] - \d{4}-\d\d-\d\d$", _changes(), re.MULTILINE)
+    assert released[0] == version
+
+
+def _changes() -> str:
+    return (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_wheels_are_tested_by_a_program_that_solves_and_differentiates() -> None:
+    assert SETTINGS["tool"]["cibuildwheel"]["test-command"] == "python {project}/tests/smoke.py"
+    smoke.main()
+
+
+def test_wheels_are_tested_on_every_python() -> None:
+    built = {name.removesuffix("-*") for name in SETTINGS["tool"]["cibuildwheel"]["build"]}
+    named = re.findall(r":: Python :: 3\.(\d+)", "\n".join(PROJECT["classifiers"]))
+    assert built == {f"cp3{minor}" for minor in named}
