@@ -2,7 +2,8 @@
 
     python tests/smoke.py
 
-Needs the library alone. An answer is compared with its closed form, gradients with finite differences.
+Needs the library alone. An answer is compared with its closed form, gradients with finite
+differences.
 """
 
 import torch

@@ -52,7 +52,8 @@ def test_the_command_says_in_a_line_what_to_install(arguments: list[str]) -> Non
     assert done.returncode == 2
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    assert "(extra [lab]): pip install " in line
+    assert "(extra [lab]): " in line
+    assert "pip install " in line
 
 
 @pytest.mark.parametrize("extra", ["pyepo", "jax"])
@@ -60,7 +61,8 @@ def test_modules_say_what_to_install(extra: str) -> None:
     done = _run(f"import sparsewood.{extra}")
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    assert f"sparsewood.{extra} needs {extra} (extra [{extra}]): pip install {extra}" in last
+    assert f"sparsewood.{extra} needs {extra} (extra [{extra}]): " in last
+    assert f"pip install '{extra}>=" in last
 
 
 def test_the_public_names_are_all_that_dir_shows() -> None:

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from sparsewood._internal.extras import how_to_install
 from sparsewood.lab._extras import MissingExtra, require
 
 
@@ -13,8 +14,8 @@ def test_an_installed_module_is_returned():
 def test_a_missing_module_names_its_extra():
     with pytest.raises(MissingExtra) as caught:
         require("no_such_package.part", extra="parse")
-    message = "no_such_package is not installed (extra [parse]): pip install spacy"
-    assert str(caught.value) == message
+    said = f"no_such_package is not installed (extra [parse]): {how_to_install('parse')}"
+    assert str(caught.value) == said
     assert isinstance(caught.value, ValueError)
 
 

