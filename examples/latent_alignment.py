@@ -4,10 +4,11 @@ Two sentences, word by word
 
 Does the first sentence entail the second? The answer is computed from pairs of words, and which
 words belong together is latent: a matching. Means of word vectors use no pairs and confuse who does
-what; attention takes less time and is not far behind. On the real sentences of SICK this small
-network, which learns its word vectors from 4,500 pairs, does better with attention or means
-(results/README.md). With pretrained vectors, an encoder and flat trees (`--attention matching`) the
-latent matching is better than softmax attention there.
+what; attention takes less time and is not far behind.
+
+On the real sentences of SICK this small network, which learns its word vectors from 4,500 pairs,
+does better with attention or means. With pretrained vectors, an encoder and flat trees
+(`--attention matching`) the latent matching is better than softmax attention there.
 """
 
 import os
