@@ -47,7 +47,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
     monkeypatch.setattr(_extras.metadata, "version", version)
     monkeypatch.setattr(_extras.metadata, "requires", lambda _: ["torch>=2.8", *REQUIRED])
-    monkeypatch.setattr(_extras, "_pip", lambda: "pip")
+    monkeypatch.setattr(_extras, "_install", lambda: "pip install")
     come_from(monkeypatch, CHECKOUT)
     return installed
 
@@ -118,3 +118,7 @@ def test_pip_is_that_of_the_running_python(
     monkeypatch.setattr(_extras.shutil, "which", lambda _: None)
     monkeypatch.chdir(tmp_path)
     assert how_to_install("jax").startswith("'my venv/bin/python' -m pip install ")
+    monkeypatch.setattr(_extras, "find_spec", lambda _: None)  # an environment without pip
+    assert how_to_install("jax").startswith("'my venv/bin/python' -m pip install ")
+    monkeypatch.setattr(_extras.shutil, "which", {"uv": "/usr/bin/uv"}.get)
+    assert how_to_install("jax").startswith("uv pip install --python 'my venv/bin/python' ")

@@ -1,12 +1,12 @@
 """How to install the packages of an optional extra."""
 
-import os
 import re
 import shlex
 import shutil
 import sys
 import sysconfig
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 _NAME = "sparsewood"
@@ -23,24 +23,27 @@ def how_to_install(extra: str) -> str:
     try:
         installed = metadata.distribution(_NAME)
     except metadata.PackageNotFoundError:  # a source tree that is not installed
-        return f"{_pip()} install '.[{extra}]' in the folder of sparsewood's pyproject.toml"
+        return f"{_install()} '.[{extra}]' in the folder of sparsewood's pyproject.toml"
     if installed.read_text("direct_url.json") is None:  # PEP 610
-        return f"{_pip()} install '{_NAME}[{extra}]'"
+        return f"{_install()} '{_NAME}[{extra}]'"
     own, others = _packages(extra)
     missing = [package for package in (*others, *own) if not _is_installed(package)]
     needed = missing or own or others  # or an installed one is broken, or too old
-    return f"{_pip()} install {shlex.join(needed)}"
+    return f"{_install()} {shlex.join(needed)}"
 
 
-def _pip() -> str:
-    """`pip`, or the `pip` of the running Python if the shell would find another one."""
+def _install() -> str:
+    """`pip install`, by the running Python if the shell would find another one's pip."""
     found = shutil.which("pip")
     if found is not None and Path(found).parent == Path(sysconfig.get_path("scripts")):
-        return "pip"
-    python, here = Path(sys.executable), Path.cwd()
-    if python.is_relative_to(here):
-        python = Path(os.curdir, python.relative_to(here))
-    return f"{shlex.quote(str(python))} -m pip"
+        return "pip install"
+    path, here = Path(sys.executable), Path.cwd()
+    if path.is_relative_to(here):
+        path = path.relative_to(here)
+    python = shlex.quote(str(path))
+    if find_spec("pip") is None and shutil.which("uv") is not None:  # an environment made by uv
+        return f"uv pip install --python {python}"
+    return f"{python} -m pip install"
 
 
 def _packages(extra: str) -> tuple[list[str], list[str]]:
