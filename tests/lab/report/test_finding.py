@@ -140,6 +140,23 @@ def test_seeds_that_one_has_alone(find: Callable[[Answers], Finding]) -> None:
     assert numbers.endswith("). Best of all: given, 100.00 ± 0.00.")
 
 
+def test_flat_trees_of_the_same_model(tmp_path: Path, write_run: WriteRun) -> None:
+    runs = []
+    for name, attention, answers in (
+        ("flat", "none", "0000"),
+        ("flat", "softmax", "0111"),
+        ("sparsemap", "softmax", "1111"),
+    ):
+        folder = write_run(tmp_path / name / attention, name, kind="sick", epochs=1)
+        config = json.loads((folder / "config.json").read_text())
+        config["model"]["attention"] = attention
+        (folder / "config.json").write_text(json.dumps(config))
+        _answer(folder, answers)
+        runs.append(ReportedRun(folder))
+    found = finding_of(runs)
+    assert "; flat + softmax, whose trees are fixed, 75.0" in found.said
+
+
 def test_level(find: Callable[[Answers], Finding]) -> None:
     found = find({"flat": ("10",), "sparsemap": ("10",)})
     assert found.said.endswith("; flat, whose trees are fixed, 50.0 %: no difference.")

@@ -171,7 +171,7 @@ def test_gallery_is_escaped_and_marks_what_is_wrong(tmp_path: Path, write_run: W
     page = read(write_report([run], tmp_path / "report.html", title=evil))
     assert page.count("script") == 0
     classes = [attrs.get("class") for tag, attrs in page.tags if tag == "article"]
-    assert classes == ["example shown", "example right", "example wrong"]
+    assert classes == ["example right shown", "example right", "example wrong"]
     assert "1 of them predicted incorrectly" in page.text
     assert "premise" in page.texts
     assert "hypothesis" in page.texts

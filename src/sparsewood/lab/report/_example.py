@@ -28,12 +28,15 @@ def shown_example(runs: Sequence[ReportedRun]) -> str:
     sides = example["sides"]
     drawn = [_drawn(side, k, len(sides)) for k, side in enumerate(sides)]
     key = KEY if any(side.get("given") and "heads" in side["trees"][0] for side in sides) else ""
+    look = {True: "example right", False: "example wrong", None: "example"}[
+        right_answer(example, run)
+    ]
     about = f"One of the validation examples of the {run.label} model with seed {run.seed}."
     return element(
         "section",
         element("h3", "One example")
         + element("p", escaped(about) + key, class_="about")
-        + element("article", verdict(example, run) + "".join(drawn), class_="example shown"),
+        + element("article", verdict(example, run) + "".join(drawn), class_=f"{look} shown"),
     )
 
 

@@ -1,6 +1,6 @@
 """The finding of runs on the same data: a sentence for newcomers, and the numbers behind it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sparsewood.lab.report._lengths import LengthBin, beyond_training
@@ -20,6 +20,7 @@ from sparsewood.lab.study.paper_figures import BASELINE
 from sparsewood.lab.study.rows import short
 from sparsewood.lab.tasks.measures import SUPPORT, Measure
 from sparsewood.lab.tasks.targets.classes import ACCURACY
+from sparsewood.lab.tasks.task import PLUS
 
 Group = Sequence[ReportedRun]  # runs of one estimator, one per seed
 
@@ -48,8 +49,9 @@ def finding_of(runs: Sequence[ReportedRun]) -> Finding:
     """The best estimator with learned trees beside the baseline.
 
     With one seed, the interval covers only the sampling of test items, not other training runs.
-    With several estimators, the best one with learned trees is compared with flat trees, or
-    otherwise with the best of the others, by the validation criterion on the first test. For a
+    With several estimators, the best one with learned trees is compared with flat trees of the
+    same model, or else with plain flat trees, or with the best of the others, by the validation
+    criterion on the first test. For a
     single estimator the finding is its result.
     """
     column = _column(runs)
@@ -60,7 +62,7 @@ def finding_of(runs: Sequence[ReportedRun]) -> Finding:
     if len(groups) < 2:
         return _alone(groups[0], column) if groups else _NOTHING
     ours = _leader([group for group in groups if group[0].latent] or groups, column)
-    theirs = rows.get(BASELINE, ours)
+    theirs = _baseline(rows, ours)
     if theirs is ours:
         theirs = _leader([group for group in groups if group is not ours], column)
     few = min(len(ours), len(theirs))
@@ -83,6 +85,12 @@ def _column(runs: Sequence[ReportedRun]) -> Column | None:
             if any(column.of(run) is not None for run in runs):
                 return column
     return headline(columns_of(runs))
+
+
+def _baseline(rows: Mapping[str, Group], ours: Group) -> Group:
+    """The row of flat trees that has the other options of `ours`, or else none."""
+    _, plus, others = ours[0].estimator.partition(PLUS)
+    return rows.get(BASELINE + plus + others) or rows.get(BASELINE, ours)
 
 
 def _leader(groups: Sequence[Group], column: Column) -> Group:
@@ -130,7 +138,7 @@ def _span(values: LengthBin) -> str:
 
 def _who(group: Group) -> str:
     """The estimator, and where its trees come from."""
-    name = short(group[0].estimator)
+    name = short(group[0].estimator).partition(PLUS)[0]
     if group[0].latent:
         return f"{group[0].label}, which learns its trees,"
     return f"{group[0].label}, whose trees are fixed," if name in _FIXED else group[0].label

@@ -16,6 +16,7 @@ from sparsewood.lab.tasks.targets.labels import THRESHOLD
 
 _TREES, _FOLDED = 4, 12  # trees shown per sentence, and trees in the folded part
 _LABELS = 3  # labels shown per prediction
+LOOKS = {True: "example right", False: "example wrong"}  # CSS classes of cards
 _SHOWN = 3  # examples that are not folded
 
 
@@ -81,7 +82,6 @@ def right_answer(example: Mapping[str, Any], run: ReportedRun) -> bool | None:
 
 def _card(run: ReportedRun, i: int, example: Mapping[str, Any]) -> str:
     right = right_answer(example, run)
-    state = "" if right is None else "right" if right else "wrong"
     try:
         sides = [_side(side, k, len(example["sides"])) for k, side in enumerate(example["sides"])]
         sides.append(_attention(example))
@@ -90,7 +90,7 @@ def _card(run: ReportedRun, i: int, example: Mapping[str, Any]) -> str:
     return element(
         "article",
         verdict(example, run) + "".join(sides),
-        class_=f"example {state}".strip(),
+        class_="example" if right is None else LOOKS[right],
     )
 
 

@@ -20,6 +20,7 @@ from sparsewood.lab.study.paper_figures import BASELINE, in_order
 from sparsewood.lab.study.rows import learns, setting, short
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, WITHOUT_BRACKETS, Measure
+from sparsewood.lab.tasks.task import PLUS
 
 _MANY = 2  # with more tests than this, only measures that tables compare are shown
 _WIDE = 6  # with more test columns than this, validation is left out
@@ -117,7 +118,7 @@ def _name(row: str, group: Sequence[ReportedRun], chosen: str = "") -> str:
     label, mark = (group[0].label, group[0].mark) if group else (row, mark_of(row))
     seeds = len(group)
     count = "not run" if seeds == 0 else f"{seeds} seed{'s' * (seeds != 1)}"
-    trees = "learned trees" if learns(row) else _FIXED.get(short(row), "")
+    trees = "learned trees" if learns(row) else _FIXED.get(short(row).partition(PLUS)[0], "")
     small = [", ".join(filter(None, [trees, count])), chosen]
     told = "".join(element("small", escaped(text)) for text in small if text)
     return element("th", f"{chip(mark)}{escaped(label)}{told}", scope="row", class_="left")

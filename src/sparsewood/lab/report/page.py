@@ -118,7 +118,7 @@ def _finding(runs: Sequence[ReportedRun], told: Told | None) -> str:
     return (
         element("p", element("b", "The task.") + " " + escaped(task), class_="task") * bool(task)
         + element("p", escaped(found.caveat), class_="caveat") * bool(found.caveat)
-        + element("p", escaped(found.said), class_="finding")
+        + element("p", escaped(found.said).replace(" %", "&nbsp;%"), class_="finding")
         + element("p", escaped(found.numbers), class_="about") * bool(found.numbers)
     )
 

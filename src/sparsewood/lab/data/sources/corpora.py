@@ -15,7 +15,7 @@ from sparsewood.lab.data.subj import read_subj
 
 _ENTAILMENT = (
     "Decide whether a premise entails a hypothesis, contradicts it, or does neither: “Two dogs "
-    "run” contradicts “The animals are asleep”"
+    "run” contradicts “The animals are asleep”."
 )
 
 
