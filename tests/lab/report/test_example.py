@@ -30,7 +30,7 @@ def test_it_is_right_short_and_deep(tmp_path: Path, write_run: WriteRun) -> None
     page = shown(run, wrong, long, example(flat, "a"), example(deep, "a"))
     assert page.count("<svg") == 1  # the likeliest tree alone
     assert page.index("label <b>a</b>") > 0
-    assert "Its most probable tree of 2, with probability 90.0%. Heads as given." in page
+    assert "Its most probable tree of 2, with probability 90.0%. All heads as given." in page
     assert "a5" in page
     assert "a6" not in page
     assert "a3 → a2" in page or "a2 → a3" in page  # the description of the deep one

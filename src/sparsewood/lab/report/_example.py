@@ -11,7 +11,7 @@ from sparsewood.lab.report._runs import ReportedRun
 from sparsewood.lab.run.gallery import side_sheet
 
 _WORDS = range(6, 13)  # preferred number of words: they are readable on a telephone
-_LARGE = 2.0  # the scale of the drawing, if there is room
+_LARGE = {1: 2.0, 2: 1.5}  # the scale of drawings by their number, if there is room
 
 
 def shown_example(runs: Sequence[ReportedRun]) -> str:
@@ -63,8 +63,9 @@ def _drawn(side: Mapping[str, Any], k: int, count: int) -> str:
     said = f"Its most probable tree of {kept}" if kept > 1 else "Its only tree"
     told = f"{said}, with probability {percent(sheet.weights[0])}."
     if picture.note:
-        told += f" Heads {picture.note.removeprefix('✓ ')}"
-        told += ", others not compared." if None in (picture.agrees or ()) else "."
-    width = f"--width:{_LARGE * picture.panel().width:.0f}px"
+        said = picture.note.replace("✓", "All").replace(" as", " heads as")
+        told += f" {said}"
+        told += "; other heads are not compared." if None in (picture.agrees or ()) else "."
+    width = f"--width:{_LARGE.get(count, 1.0) * picture.panel().width:.0f}px"
     large = element("div", picture_svg(picture, sheet.weights[0]), class_="large", style=width)
     return side_name(k, count) + large + element("p", element("small", escaped(told)))
