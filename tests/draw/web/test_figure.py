@@ -107,6 +107,22 @@ def test_twenty_words_are_readable_in_every_column(
         assert min(size for _, size in drawn) >= 9
 
 
+def test_a_page_does_not_grow_much_while_one_scrolls(
+    page: "Page", scores: Tensor, tmp_path: Path
+) -> None:
+    figures = [live(scores, TREES, WORDS), live(torch.randn(4), sp.Subset(2))] * 3
+    fragments = "".join(figure.fragment() for figure in figures)
+    (tmp_path / "page.html").write_text(f"<main>{fragments}</main>{live_assets()}", "utf-8")
+    page.goto((tmp_path / "page.html").as_uri())
+    height = "document.documentElement.scrollHeight"
+    before = page.evaluate(height)
+    for i in range(len(figures)):
+        page.locator(".sparsewood-live").nth(i).scroll_into_view_if_needed()
+        page.wait_for_function(f"document.querySelectorAll('.sparsewood-live')[{i}].sparsewood")
+    assert 0.7 < page.evaluate(height) / before < 1.3
+    assert not page.locator(".sparsewood-live[style*=height]").count()
+
+
 def test_a_part_has_its_own_name(page: "Page", scores: Tensor, tmp_path: Path) -> None:
     opened(page, live(scores, TREES, WORDS), tmp_path)
     hint = "Hover over an arc to see the trees that use it; drag it to change its score."

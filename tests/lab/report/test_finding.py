@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.report import write_report
 from sparsewood.lab.report._finding import Finding, finding_of
 from sparsewood.lab.report._runs import ReportedRun
+from sparsewood.lab.tasks import TASKS
 
 WriteRun = Callable[..., Path]
 Answers = dict[str, tuple[str | None, ...]]  # estimator -> right and wrong answers of each seed
@@ -203,3 +205,11 @@ def test_each_data_set_has_its_own(tmp_path: Path, write_run: WriteRun) -> None:
     assert all(part.count('<p class="finding">sparsemap, which learns') == 1 for part in parts)
     tasks = [part.partition("The task.</b> ")[2].partition(" ")[0] for part in parts]
     assert tasks == ["Judge", "Decide"]
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_source_says_what_is_asked(kind: str) -> None:
+    source = SOURCES[kind]
+    asked = source.asked or TASKS[source.task].asked
+    assert asked.endswith(".")
+    assert "{" not in asked

@@ -147,7 +147,8 @@ def name_apart(runs: Sequence[ReportedRun]) -> None:
 
     A scorer that all scored trees have is not named.
     """
-    names, marks = (of(run.estimator for run in runs) for of in (labels, marks_of))
+    rows = [run.estimator for run in runs]
+    names, marks = labels(rows), marks_of(rows)
     scorers = {str(run.raw_config.get("model", {}).get("scorer")) for run in runs if run.latent}
     common = PLUS + scorers.pop() if len(scorers) == 1 else None
     for run in runs:
