@@ -46,8 +46,9 @@ class Page(HTMLParser):
     def count(self, tag: str) -> int:
         return sum(name == tag for name, _ in self.tags)
 
-    def row(self, name: str) -> list[str]:
-        return next(row for row in self.rows if row and row[0].startswith(name))
+    def row(self, name: str, nth: int = 0) -> list[str]:
+        """The row of this name in the table of results, and with `nth` 1 in that of costs."""
+        return [row for row in self.rows if row and row[0].startswith(name)][nth]
 
 
 def read(path: Path) -> Page:

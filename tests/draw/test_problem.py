@@ -11,25 +11,27 @@ from sparsewood.draw._names import Names
 from sparsewood.draw._problem import PARTS_MAX, FigureProblem, problem
 from sparsewood.structures.base import Structure
 
-FAMILIES = [  # structure, parts of a batch, lengths, parts of the instance, picture, noun
-    (sp.DependencyTrees(), (5, 6), 3, (3, 4), "arcs", "tree"),
-    (sp.DependencyTrees(projective=True, max_children=2), (5, 6), 1, (1, 2), "arcs", "tree"),
-    (sp.LabelledDependencyTrees(), (4, 5, 3), 2, (2, 3, 3), "arcs", "tree"),
-    (sp.SpanningTrees(), (5, 5), 3, (3, 3), "edges", "tree"),
-    (sp.LinearChain(), (4, 2, 3), 1, (1, 2, 3), "tags", "tagging"),
-    (sp.SemiMarkov(3), (4, 2, 5), 2, (2, 2, 5), "segments", "segmentation"),
-    (sp.BinaryTrees(), (4, 4), 2, (2, 2), "brackets", "tree"),
-    (sp.BinaryTrees(labelled=True), (4, 4, 3), 3, (3, 3, 3), "brackets", "tree"),
-    (sp.Matching(), (4, 5), (2, 3), (2, 3), "links", "matching"),
-    (sp.Alignment(), (4, 5), (3, 2), (3, 2), "links", "alignment"),
-    (sp.Alignment(steps="speech"), (4, 5), (2, 4), (2, 4), "links", "alignment"),
-    (sp.Simplex(), (5,), 3, (3,), "items", "choice"),
-    (sp.Subset(2), (5,), 4, (4,), "items", "set"),
-    (sp.Hypercube(), (5,), 2, (2,), "items", "set"),
+FAMILIES = [  # structure, parts of a batch, lengths, parts of the instance, picture, noun, part
+    (sp.DependencyTrees(), (5, 6), 3, (3, 4), "arcs", "tree", "arc"),
+    (sp.DependencyTrees(projective=True, max_children=2), (5, 6), 1, (1, 2), "arcs", "tree", "arc"),
+    (sp.LabelledDependencyTrees(), (4, 5, 3), 2, (2, 3, 3), "arcs", "tree", "arc"),
+    (sp.SpanningTrees(), (5, 5), 3, (3, 3), "edges", "tree", "edge"),
+    (sp.LinearChain(), (4, 2, 3), 1, (1, 2, 3), "tags", "tagging", "tag"),
+    (sp.SemiMarkov(3), (4, 2, 5), 2, (2, 2, 5), "segments", "segmentation", "segment"),
+    (sp.BinaryTrees(), (4, 4), 2, (2, 2), "brackets", "tree", "span"),
+    (sp.BinaryTrees(labelled=True), (4, 4, 3), 3, (3, 3, 3), "brackets", "tree", "span"),
+    (sp.Matching(), (4, 5), (2, 3), (2, 3), "links", "matching", "link"),
+    (sp.Alignment(), (4, 5), (3, 2), (3, 2), "links", "alignment", "link"),
+    (sp.Alignment(steps="speech"), (4, 5), (2, 4), (2, 4), "links", "alignment", "link"),
+    (sp.Simplex(), (5,), 3, (3,), "items", "choice", "item"),
+    (sp.Subset(2), (5,), 4, (4,), "items", "set", "item"),
+    (sp.Hypercube(), (5,), 2, (2,), "items", "set", "item"),
 ]
 
 
-@pytest.mark.parametrize(("structure", "parts", "length", "shape", "picture", "noun"), FAMILIES)
+@pytest.mark.parametrize(
+    ("structure", "parts", "length", "shape", "picture", "noun", "part"), FAMILIES
+)
 def test_an_instance_is_cut_to_its_size(
     structure: Structure,
     parts: tuple[int, ...],
@@ -37,12 +39,13 @@ def test_an_instance_is_cut_to_its_size(
     shape: tuple[int, ...],
     picture: str,
     noun: str,
+    part: str,
 ) -> None:
     scores = torch.randn(2, *parts, generator=torch.Generator().manual_seed(0))
     lengths = torch.tensor([length, length])
     scores[~structure.reads(scores, lengths)] = math.nan
     data = problem(scores, structure, lengths, 1, Names()).data()
-    assert (data["picture"], data["noun"]) == (picture, noun)
+    assert (data["picture"], data["noun"], data["part"]) == (picture, noun, part)
     assert tuple(data["shape"]) == shape
     assert len(data["scores"]) == math.prod(shape)
     assert data["size"] == ([length] if isinstance(length, int) else list(length))

@@ -16,15 +16,20 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", r
 _ANY = re.compile(r"^\s*(?:import|export)\b.*$", re.MULTILINE)
 _ENTRY = "mount.js"
 _NAMES = ("mount", "load", "Solver")  # exposed to pages that create figures later
-# A page may hold many figures: each is mounted when it comes near the viewport.
+# A page may hold many figures: each is mounted when it comes near the viewport. Until then it has
+# about the height that it will have, so that the page does not grow while a reader scrolls.
 _START = """const near = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
     if (!isIntersecting) continue;
     near.unobserve(target);
-    mount(target);
+    mount(target).finally(() => target.style.removeProperty("min-height"));
   }
 }, { rootMargin: "600px" });
-for (const element of document.querySelectorAll(".sparsewood-live")) near.observe(element);"""
+for (const element of document.querySelectorAll(".sparsewood-live")) {
+  const narrow = element.clientWidth < 720;
+  element.style.minHeight = `${narrow ? 960 : 800}px`;
+  near.observe(element);
+}"""
 
 
 @cache

@@ -30,12 +30,14 @@ class _Kind:
 
     Attributes:
         picture: the name of its web file.
+        part: the name of one part.
         cut: maps the size of an instance and the batch's shape to the shape of its scores.
         labels: the dimension of the scores over labels, if any.
         first: the number of the first word, if words have no names.
     """
 
     picture: str
+    part: str
     cut: Callable[[Shape, Shape], Shape]
     labels: int | None = None
     first: int = 0
@@ -54,19 +56,19 @@ def _first(size: Shape, shape: Shape) -> Shape:
 
 
 _KINDS = {
-    "trees": _Kind("arcs", _arcs, first=1),
-    "bounded_trees": _Kind("arcs", _arcs, first=1),
-    "labelled_trees": _Kind("arcs", _arcs, labels=2, first=1),
-    "spanning_trees": _Kind("edges", _square),
-    "chain": _Kind("tags", _first, labels=1),
-    "semi_markov": _Kind("segments", _first, labels=1),
-    "binary_trees": _Kind("brackets", _square, labels=2),
-    "matching": _Kind("links", _first),
-    "alignment": _Kind("links", _first),
-    "monotone": _Kind("links", _first),
-    "paths": _Kind("items", _first),
-    "simplex": _Kind("items", _first),
-    "subset": _Kind("items", _first),
+    "trees": _Kind("arcs", "arc", _arcs, first=1),
+    "bounded_trees": _Kind("arcs", "arc", _arcs, first=1),
+    "labelled_trees": _Kind("arcs", "arc", _arcs, labels=2, first=1),
+    "spanning_trees": _Kind("edges", "edge", _square),
+    "chain": _Kind("tags", "tag", _first, labels=1),
+    "semi_markov": _Kind("segments", "segment", _first, labels=1),
+    "binary_trees": _Kind("brackets", "span", _square, labels=2),
+    "matching": _Kind("links", "link", _first),
+    "alignment": _Kind("links", "link", _first),
+    "monotone": _Kind("links", "link", _first),
+    "paths": _Kind("items", "edge", _first),
+    "simplex": _Kind("items", "item", _first),
+    "subset": _Kind("items", "item", _first),
 }
 
 
@@ -119,6 +121,7 @@ class FigureProblem:
             "scores": scores,
             "picture": _KINDS[family].picture,
             "noun": self.noun,
+            "part": _KINDS[family].part,
             "structure": str(self.structure),
             "words": list(names.words or ()),
             "other": None if names.other is None else list(names.other),

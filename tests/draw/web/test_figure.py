@@ -84,6 +84,53 @@ def on_arc(page: "Page", part: int) -> tuple[float, float]:
     return x, y
 
 
+@pytest.mark.parametrize("width", [400, 800, 1280])
+def test_twenty_words_are_readable_in_every_column(
+    page: "Page", tmp_path: Path, width: int
+) -> None:
+    generator = torch.Generator().manual_seed(2)
+    words = [f"word{i}" for i in range(20)]
+    page.set_viewport_size({"width": width, "height": 900})
+    opened(page, live(torch.randn(20, 21, generator=generator), TREES, words), tmp_path)
+    for title in ("SparseMAP", "k best", "MAP"):
+        tab = page.get_by_role("button", name=title, exact=True)
+        if tab.is_visible():
+            tab.click()
+        card = page.get_by_role("region", name=title, exact=True).locator(".sparsewood-card").first
+        drawn = card.locator("svg text").evaluate_all(
+            """texts => texts.map(text => {
+                const {width, height} = text.getBoundingClientRect();
+                return [text.textContent, Math.min(width, height)];
+            })"""
+        )
+        assert [text for text, _ in drawn] == words
+        assert min(size for _, size in drawn) >= 9
+
+
+def test_a_page_does_not_grow_much_while_one_scrolls(
+    page: "Page", scores: Tensor, tmp_path: Path
+) -> None:
+    figures = [live(scores, TREES, WORDS), live(torch.randn(4), sp.Subset(2))] * 3
+    fragments = "".join(figure.fragment() for figure in figures)
+    (tmp_path / "page.html").write_text(f"<main>{fragments}</main>{live_assets()}", "utf-8")
+    page.goto((tmp_path / "page.html").as_uri())
+    height = "document.documentElement.scrollHeight"
+    before = page.evaluate(height)
+    for i in range(len(figures)):
+        page.locator(".sparsewood-live").nth(i).scroll_into_view_if_needed()
+        page.wait_for_function(f"document.querySelectorAll('.sparsewood-live')[{i}].sparsewood")
+    assert 0.7 < page.evaluate(height) / before < 1.3
+    assert not page.locator(".sparsewood-live[style*=height]").count()
+
+
+def test_a_part_has_its_own_name(page: "Page", scores: Tensor, tmp_path: Path) -> None:
+    opened(page, live(scores, TREES, WORDS), tmp_path)
+    hint = "Hover over an arc to see the trees that use it; drag it to change its score."
+    assert page.get_by_text(hint).is_visible()
+    opened(page, live(torch.randn(4), sp.Subset(2)), tmp_path)
+    assert page.get_by_text("Hover over an item to see the sets that use it").is_visible()
+
+
 def test_sliders_answer_as_python_does(page: "Page", scores: Tensor, tmp_path: Path) -> None:
     opened(page, live(scores, TREES, WORDS), tmp_path)
     check(state(page), sp.sparsemap(scores, TREES))

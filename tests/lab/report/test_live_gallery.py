@@ -56,6 +56,7 @@ def test_a_figure_answers_as_python_does(
     out = write_report([run], tmp_path / "report.html")
     assert out.read_text(encoding="utf-8").count("const SPARSEWOOD_WASM") == 1
     page.goto(out.as_uri())
+    page.get_by_text("3 more examples").click()
     figures = page.locator(".sparsewood-live")
     assert figures.count() == len(sides)
     last = figures.nth(len(sides) - 1)
@@ -88,7 +89,7 @@ def test_without_scripts_it_shows_the_trees(
 ) -> None:
     run, sides = scored
     text = write_report([run], tmp_path / "report.html").read_text(encoding="utf-8")
-    still = [part.partition('<details class="play">')[0] for part in text.split("<article")[1:]]
+    still = [part.partition('<details class="play">')[0] for part in text.split("<article")[2:]]
     drawn = [part.count('class="sparsewood-tree"') for part in still]
     assert drawn == [len(side["trees"]) for side in sides]
 

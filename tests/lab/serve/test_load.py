@@ -19,8 +19,14 @@ def test_names_tell_runs_apart(serves: Serves, tmp_path: Path) -> None:
     one = _saved(serves("flat"), tmp_path / "a" / "run")
     two = _saved(serves(), tmp_path / "b" / "run")
     three = _saved(serves(), tmp_path / "b" / "other")
-    assert [run.name for run in load_runs([one, two, three])] == ["a/run", "b/run", "other"]
+    assert [run.name for run in load_runs([one, two, three])] == ["a", "b", "other"]
     assert [run.variant for run in load_runs([one])] == ["estimator flat"]
+    below = [tmp_path / name / "lr-0.1" / "seed-0" for name in ("flat", "given")]
+    runs = [_saved(serves(), folder) for folder in below]
+    assert [run.name for run in load_runs(runs)] == ["flat", "given"]
+    deep = _saved(serves(), tmp_path / "flat" / "seed-0")
+    names = [run.name for run in load_runs([runs[0], deep])]
+    assert names == ["lr-0.1/seed-0", "seed-0"]
 
 
 def test_what_cannot_be_served(serves: Serves, operations: Served, tmp_path: Path) -> None:

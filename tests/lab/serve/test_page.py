@@ -146,15 +146,45 @@ def test_pairs(page: "Page", serves: Serves, serving: Serving) -> None:
     assert page.locator(".sparsewood-live").count() == 2
 
 
+def test_a_text_that_is_too_long_is_told_before_it_is_sent(
+    page: "Page", serves: Serves, operations: Served, serving: Serving
+) -> None:
+    limits = RequestLimits(words=10, characters=60)
+    page.goto(serving(serves("flat"), limits=limits))
+    field, room = page.get_by_label("sentence", exact=True), page.locator(".room")
+    for text, told in (
+        ("a small wood", ""),
+        ("a " * 9, "9 of at most 10 words"),
+        ("a " * 11, "11 of at most 10 words: too long, shorten it"),
+        ("a" * 61, "61 of at most 60 characters: too long, shorten it"),
+    ):
+        field.fill(text)
+        assert room.inner_text() == told
+    field.press("Enter")
+    assert "expected at most 10 words and 60 characters" in page.locator("#state").inner_text()
+    page.goto(serving(operations, limits=limits))
+    page.get_by_label("list operation", exact=True).fill("[max 1,2[min 3 4]5]")
+    assert room.inner_text() == "9 of at most 10 words"
+
+
+def test_the_legend_of_reports(page: "Page", operations: Served, serving: Serving) -> None:
+    page.goto(serving(operations))
+    page.get_by_label("list operation", exact=True).fill("[max 1 2]")
+    page.keyboard.press("Enter")
+    _answered(page)
+    legend = "Solid blue arcs agree with the given tree, dashed orange arcs differ."
+    assert legend in page.get_by_role("article").inner_text()
+
+
 def test_what_goes_wrong_is_told(browser: "Browser", serves: Serves, serving: Serving) -> None:
     page = browser.new_page()  # a refusal is an error on the console
     page.goto(serving(serves(), limits=RequestLimits(words=5)))
     _ask(page, "oaks")
     assert page.get_by_role("article").count() == 1
     with page.expect_response("**/answer") as refused:
-        _ask(page, "far " * 6)
+        _ask(page, "far, far, far, far")  # 4 words, until commas are split off
     assert refused.value.status == 422
-    told = "sentence: expected at most 5 words and 4,000 characters, got 6 words and 23 characters"
+    told = "sentence: expected at most 5 words and 4,000 characters, got 7 words and 18 characters"
     page.locator("#state").get_by_text(told).wait_for()
     assert page.get_by_role("article").count() == 0
     _ask(page, "oak " * 1715)

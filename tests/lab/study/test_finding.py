@@ -73,5 +73,5 @@ def test_trees_that_nothing_is_learnt_of_are_no_contenders(find: Callable[..., s
         "Among the estimators with learned trees, spigot is best"
     )
     assert find({"flat": (GOOD[0],)}) == (
-        "flat is best on test: accuracy 100.00 (one seed; variation between seeds not assessed)."
+        "One seed; variation between seeds not assessed. flat is best on test: accuracy 100.00."
     )

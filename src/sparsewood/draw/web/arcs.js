@@ -11,14 +11,17 @@ import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
  * @typedef {import("./shapes.js").Kind} Kind
  * @typedef {import("./types.js").Data} Data
  * @typedef {import("./types.js").View} View
- * @typedef {{centers: number[], rooms: number[], width: number, size: number, dots: boolean}} Row
+ * @typedef {{centers: number[], rooms: number[], width: number, size: number,
+ *   look: "words" | "upright" | "dots"}} Row
  *   layout of the words: their middles, the room for legs around each, the font size
  * @typedef {{head: number, dependent: number, label: number}} Arc
  *   words counted from 0, head -1 for the root; label -1 where there are none
  */
 
 const CELL = 18; // minimum width of a word
-const SMALLEST = 9; // minimum font size of words in cards; smaller words are drawn as dots
+const SMALLEST = 9; // minimum font size of words in cards
+const UPRIGHT = 9.5; // minimum distance of upright words in cards; closer words are drawn as dots
+const LONGEST = 14; // maximum characters of upright words
 const ROOT = 30; // height of the arrow from the root
 const LABEL = 11; // font size of labels
 
@@ -36,7 +39,8 @@ function arcOf(data, part) {
 
 /**
  * Words spread over the width of the view. If they do not fit, they move closer and get smaller;
- * then they become dots in a card, and elsewhere the picture gets wider.
+ * then they are turned upright in a card, or become dots there, and elsewhere the picture gets
+ * wider.
  * @param {Data} data
  * @param {View} view
  * @returns {Row}
@@ -53,11 +57,18 @@ function placed(data, view) {
     if (width > view.width && (view.small ? data.words.length > 1 : size > smallest)) continue;
     const spare = Math.max(0, view.width - width) / Math.max(1, sizes.length - 1);
     const row = rowOf(sizes, gap + Math.min(spare, far));
-    return { ...row, rooms: sizes.map((room) => Math.min(room / 2, 24)), size, dots: false };
+    return { ...row, rooms: sizes.map((room) => Math.min(room / 2, 24)), size, look: "words" };
   }
-  const step = Math.max(4, (view.width - 2 * MARGIN - 4) / Math.max(1, data.words.length - 1));
+  const apart = (/** @type {number} */ size) =>
+    (view.width - 2 * MARGIN - size) / Math.max(1, data.words.length - 1);
+  const size = Math.min(11, Math.floor(apart(SMALLEST)));
+  if (apart(SMALLEST) >= UPRIGHT) {
+    const row = rowOf(data.words.map(() => size), apart(size) - size);
+    return { ...row, rooms: data.words.map(() => apart(size) / 2), size, look: "upright" };
+  }
+  const step = Math.max(4, apart(4));
   const row = rowOf(data.words.map(() => 4), step - 4);
-  return { ...row, rooms: data.words.map(() => Math.min(step / 3, 5)), size: SMALLEST, dots: true };
+  return { ...row, rooms: data.words.map(() => Math.min(step / 3, 5)), size: SMALLEST, look: "dots" };
 }
 
 /**
@@ -140,7 +151,7 @@ function drawn(data, parts, strength, view) {
     ranks.set(between, rank + 1);
     return { part, arc, ...curveOf(data, arc, row, view, rank) };
   });
-  const label = data.labels && !row.dots ? LABEL : 0;
+  const label = data.labels && row.look === "words" ? LABEL : 0;
   const used = Math.max(view.small ? 12 : ROOT, ...curves.map((curve) => curve.top + label));
   const ground = Math.max(full, used) + MARGIN;
   /** @type {Shape[]} */
@@ -151,7 +162,7 @@ function drawn(data, parts, strength, view) {
     const shared = { part, kind, ...(strength ? { strength: strength(part) } : {}) };
     shapes.push({
       type: "line", points: points.map(([x, y]) => [x, ground - y]), curve: arc.head >= 0,
-      arrow: true, dot: arc.head < 0, head: row.dots ? 4 : view.small ? 5.5 : 6.5,
+      arrow: true, dot: arc.head < 0, head: row.look === "dots" ? 4 : view.small ? 5.5 : 6.5,
       title: arcs.name(data, part), ...shared,
     });
     if (label && data.labels && arc.label >= 0) {
@@ -164,11 +175,23 @@ function drawn(data, parts, strength, view) {
   }
   data.words.forEach((text, i) => {
     const x = row.centers[i];
-    if (row.dots) shapes.push({ type: "line", points: [[x - 1.5, ground + 4], [x + 1.5, ground + 4]] });
-    else shapes.push({ type: "text", x, y: ground + row.size + 1, text, size: row.size });
+    if (row.look === "dots") shapes.push({ type: "line", points: [[x - 1.5, ground + 4], [x + 1.5, ground + 4]] });
+    else if (row.look === "words") shapes.push({ type: "text", x, y: ground + row.size + 1, text, size: row.size });
+    else {
+      // Text stands on its baseline, a third of the font size beside its middle.
+      const at = { x: x - row.size / 3, y: ground + MARGIN };
+      shapes.push({ type: "text", ...at, text: cut(text), size: row.size, anchor: "start", upright: true });
+    }
   });
-  const foot = row.dots ? 8 : 2 * MARGIN + 1 + row.size;
+  const long = Math.max(0, ...data.words.map((text) => textWidth(cut(text), row.size)));
+  const foot = { dots: 8, words: 2 * MARGIN + 1 + row.size, upright: 2 * MARGIN + long }[row.look];
   return { width: row.width, height: ground + foot, top: ground - used - MARGIN, shapes };
+}
+
+/** A word, or the start of a long one. @param {string} word */
+function cut(word) {
+  const characters = [...printable(word)];
+  return characters.length <= LONGEST ? word : `${characters.slice(0, LONGEST - 1).join("")}…`;
 }
 
 export const arcs = {

@@ -1,7 +1,7 @@
 // @ts-check
 // Details of one part: its name, its marginal, and its score, which can be typed.
 import { make, say, shortNumber } from "./dom.js";
-import { countOf } from "./session.js";
+import { countOf, one } from "./session.js";
 import { percent } from "./text.js";
 
 /**
@@ -34,11 +34,11 @@ export class Detail {
     this.scored = make("span", { class: "sparsewood-scored" },
       make("label", {}, "score ", this.score), " ", this.undo);
     this.hint = make("span", { class: "sparsewood-faint" },
-      `Hover over a part to see the ${session.data.noun}s that use it; drag it to change its score.`);
+      `Hover over ${one(session.data.part)} to see the ${session.data.noun}s that use it; drag it to change its score.`);
     this.selects = this.axes().map((axis) => selectOf(axis));
     this.element = make("div", { class: "sparsewood-detail" },
       make("div", { class: "sparsewood-said" }, this.name, " ", this.numbers, " ", this.scored, this.hint),
-      make("div", { class: "sparsewood-choose", role: "group", "aria-label": "Choose a part" },
+      make("div", { class: "sparsewood-choose", role: "group", "aria-label": `Choose ${one(session.data.part)}` },
         ...this.selects.map((select) => select.element)));
     this.listen();
   }

@@ -9,6 +9,7 @@ import { make, shortNumber } from "./dom.js";
 import { Matrix } from "./matrix.js";
 import { PanelView } from "./panel.js";
 import { focusPart, listenToParts, roveParts } from "./pointing.js";
+import { one } from "./session.js";
 import { percent, printable } from "./text.js";
 
 /**
@@ -18,9 +19,10 @@ import { percent, printable } from "./text.js";
  *   scores?: ArrayLike<number | null>}} Settings
  */
 
-const KEYS =
-  "Left and right arrows select a part, up and down arrows change its score, " +
-  "Enter edits the score, Delete forbids the part.";
+const KEYS = (/** @type {string} */ part) =>
+  `Left and right arrow keys select ${one(part)}, up and down arrow keys change its score, ` +
+  `Enter edits the score, Delete forbids the ${part}.`;
+const MANY = 14; // words from which on three columns need a wider page
 const LEAST = 280; // width of a picture in pixels, if the page has no width yet
 
 /** One figure, with its chosen and hovered parts. */
@@ -51,7 +53,7 @@ export class Figure {
     const choose = (/** @type {number | null} */ part) => this.choose(part);
     const hover = (/** @type {number | null} */ part) => this.hover(part);
     this.view = new PanelView((part) => this.about(part));
-    this.view.element.setAttribute("aria-label", `${printable(session.data.title)}. ${KEYS}`);
+    this.view.element.setAttribute("aria-label", `${printable(session.data.title)}. ${KEYS(session.data.part)}`);
     this.box = make("div", { class: "sparsewood-scroll sparsewood-summary" });
     this.box.append(this.view.element);
     this.detail = new Detail(session, picture, { choose, score, step });
@@ -79,6 +81,7 @@ export class Figure {
     });
     this.view.element.addEventListener("focusout", () => this.light());
     const { title, words } = session.data;
+    element.classList.toggle("sparsewood-many", words.length > MANY);
     const named = title === words.join(" ") ? [] : [make("p", { class: "sparsewood-title" }, printable(title))];
     element.replaceChildren(
       ...named, this.box, this.detail.element, this.controls.element, this.certificate.element,

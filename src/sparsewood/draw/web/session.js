@@ -97,7 +97,7 @@ export class Session {
       this.error = "";
     } catch (error) {
       if (!this.before || !(error instanceof Error)) throw error;
-      const none = `No ${this.data.noun} is left: each one uses a forbidden part.`;
+      const none = `No ${this.data.noun} is left: each one uses a forbidden ${this.data.part}.`;
       this.error = error.message.includes("no structure left") ? none : error.message;
     }
     this.ms = performance.now() - start;
@@ -190,6 +190,14 @@ export class Session {
  */
 export function countOf(count, noun) {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/**
+ * A noun with its article.
+ * @param {string} noun
+ */
+export function one(noun) {
+  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
 }
 
 /**

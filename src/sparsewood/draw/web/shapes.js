@@ -12,7 +12,8 @@ import { FONT, SIZE, coordinate, escapedXml, printable, textWidth } from "./text
  * @typedef {{type: "box", x: number, y: number, width: number, height: number, shaded?: boolean,
  *   kind?: Kind, part?: number, strength?: number, title?: string}} BoxShape
  * @typedef {{type: "text", x: number, y: number, text: string, size?: number, kind?: Kind,
- *   part?: number, strength?: number, anchor?: "start" | "middle" | "end"}} TextShape
+ *   part?: number, strength?: number, anchor?: "start" | "middle" | "end", upright?: boolean}} TextShape
+ *   upright: read from top to bottom
  * @typedef {LineShape | BoxShape | TextShape} Shape
  * @typedef {{width: number, height: number, top?: number, shapes: Shape[]}} Panel
  *   top: y of the topmost shape, if the panel has room above it (default 0)
@@ -126,11 +127,14 @@ function textNodes(shape, colour, more) {
   const fitted = width
     ? { textLength: coordinate(width), lengthAdjust: "spacingAndGlyphs" }
     : {};
+  const [x, y] = [coordinate(shape.x), coordinate(shape.y)];
+  /** @type {Record<string, string | number>} */
+  const turned = shape.upright ? { transform: `rotate(90 ${x} ${y})` } : {};
   return [{
     tag: "text",
     attributes: {
-      x: coordinate(shape.x), y: coordinate(shape.y), "text-anchor": shape.anchor ?? "middle",
-      "font-size": size, "font-family": FONT, fill: colour, stroke: "none", ...fitted, ...more,
+      x, y, "text-anchor": shape.anchor ?? "middle", "font-size": size, "font-family": FONT,
+      fill: colour, stroke: "none", ...fitted, ...turned, ...more,
     },
     text: printable(shape.text),
   }];

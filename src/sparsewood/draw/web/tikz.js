@@ -38,7 +38,7 @@ function shapeTikz(shape) {
     const font = `font=${(shape.size ?? SIZE) >= SIZE ? "\\small" : "\\scriptsize"}`;
     const anchor = { start: "base west", middle: "base", end: "base east" }[shape.anchor ?? "middle"];
     const seen = shape.strength === undefined ? "" : `opacity=${opacity}`;
-    return `\\node[${joined(`anchor=${anchor}`, font, style, seen)}] at ${at([shape.x, shape.y])} {${latexText(shape.text)}};`;
+    return `\\node[${joined(`anchor=${anchor}`, font, style, seen, shape.upright ? "rotate=-90" : "")}] at ${at([shape.x, shape.y])} {${latexText(shape.text)}};`;
   }
   const dashed = kind === "differ" ? "dashed" : "";
   if (shape.type === "box") {

@@ -17,6 +17,8 @@ export interface Data {
   picture: "arcs" | "brackets" | "edges" | "items" | "links" | "segments" | "tags";
   /** The name of one structure. */
   noun: string;
+  /** The name of one part. */
+  part: string;
   /** The repr of the family in Python. */
   structure: string;
   /** Words of the sentence, items of a set, or rows of a matching. */

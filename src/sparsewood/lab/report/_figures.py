@@ -112,7 +112,7 @@ def _series(
     dashed: bool = False,
 ) -> Series:
     note = f"seed {run.seed}"
-    return Series(run.label, run.style, points, marked, dashed, note)
+    return Series(run.label, run.mark, points, marked, dashed, note)
 
 
 def _known(runs: Sequence[ReportedRun], split: str, name: str) -> bool:

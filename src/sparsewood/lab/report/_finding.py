@@ -1,7 +1,9 @@
-"""The finding of runs on the same data, in a sentence."""
+"""The finding of runs on the same data: a sentence for newcomers, and the numbers behind it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from sparsewood.lab.report._lengths import LengthBin, beyond_training
 from sparsewood.lab.report._results import (
     Column,
     best_of,
@@ -12,23 +14,45 @@ from sparsewood.lab.report._results import (
     summary,
 )
 from sparsewood.lab.report._runs import ReportedRun, by_estimator
-from sparsewood.lab.study.finding import cut_short, over
+from sparsewood.lab.study.finding import caveat
 from sparsewood.lab.study.paired import Comparison, compare_runs
 from sparsewood.lab.study.paper_figures import BASELINE
-from sparsewood.lab.tasks.measures import SUPPORT
+from sparsewood.lab.study.rows import short
+from sparsewood.lab.tasks.measures import SUPPORT, Measure
+from sparsewood.lab.tasks.targets.classes import ACCURACY
+from sparsewood.lab.tasks.task import PLUS
 
 Group = Sequence[ReportedRun]  # runs of one estimator, one per seed
 
-_NOTHING = "No results yet: no run has completed an epoch."
+_FIXED = ("flat", "left-to-right", "given")  # estimators whose trees are fixed
 
 
-def finding_of(runs: Sequence[ReportedRun]) -> str:
-    """The best estimator, its difference to the baseline, and what the interval covers.
+@dataclass(frozen=True)
+class Finding:
+    """What a report says first.
+
+    Attributes:
+        said: what came out, in one or two sentences.
+        caveat: what limits this claim: one seed, or training that was cut short. Empty if nothing.
+        numbers: the exact values, the interval of the difference, and what it covers.
+    """
+
+    said: str
+    caveat: str = ""
+    numbers: str = ""
+
+
+_NOTHING = Finding("No results yet: no run has completed an epoch.")
+
+
+def finding_of(runs: Sequence[ReportedRun]) -> Finding:
+    """The best estimator with learned trees beside the baseline.
 
     With one seed, the interval covers only the sampling of test items, not other training runs.
-    With several estimators, the best one with learned trees is compared with flat trees, or
-    otherwise with the best of the others, by the validation criterion on the first test. For a
-    single estimator the sentence gives its result.
+    With several estimators, the best one with learned trees is compared with flat trees of the
+    same model, or else with plain flat trees, or with the best of the others, by the validation
+    criterion on the first test. For a
+    single estimator the finding is its result.
     """
     column = _column(runs)
     if column is None:
@@ -38,16 +62,17 @@ def finding_of(runs: Sequence[ReportedRun]) -> str:
     if len(groups) < 2:
         return _alone(groups[0], column) if groups else _NOTHING
     ours = _leader([group for group in groups if group[0].latent] or groups, column)
-    theirs = rows.get(BASELINE, ours)
+    theirs = _baseline(rows, ours)
     if theirs is ours:
         theirs = _leader([group for group in groups if group is not ours], column)
     few = min(len(ours), len(theirs))
     best = best_of([group for group in groups if len(group) >= few], column)
-    text = _against(ours, theirs, column)
-    ended = cut_short({group[0].label: group for group in (ours, theirs)})
-    if _mean(best, column) in (_mean(ours, column), _mean(theirs, column)):
-        return text + ended
-    return f"{text} Best of all: {best[0].label}, {_value(best, column)}.{ended}"
+    found = _compared(ours, theirs, column)
+    numbers = _numbers(ours, theirs, column, found)
+    if _mean(best, column) not in (_mean(ours, column), _mean(theirs, column)):
+        numbers += f" Best of all: {best[0].label}, {_value(best, column)}."
+    said = " ".join(filter(None, [_said(ours, theirs, column, found), _longer(ours, theirs)]))
+    return Finding(said, caveat({group[0].label: group for group in (ours, theirs)}), numbers)
 
 
 def _column(runs: Sequence[ReportedRun]) -> Column | None:
@@ -62,46 +87,101 @@ def _column(runs: Sequence[ReportedRun]) -> Column | None:
     return headline(columns_of(runs))
 
 
+def _baseline(rows: Mapping[str, Group], ours: Group) -> Group:
+    """The row of flat trees that has the other options of `ours`, or else none."""
+    _, plus, others = ours[0].estimator.partition(PLUS)
+    return rows.get(BASELINE + plus + others) or rows.get(BASELINE, ours)
+
+
 def _leader(groups: Sequence[Group], column: Column) -> Group:
     """The best of the groups with the most seeds, so that a single lucky seed does not lead."""
     most = max(len(group) for group in groups)
     return best_of([group for group in groups if len(group) == most], column)
 
 
-def _alone(group: Group, column: Column) -> str:
-    value = f"{column.measure.label} {_value(group, column)}"
-    if all(run.result is None for run in group):
-        return f"{group[0].label} is in training: {value} on {column.split} so far."
+def _alone(group: Group, column: Column) -> Finding:
+    label, mean = group[0].label, _plain(column.measure, _mean(group, column))
     kept = summary(Column("validation", SUPPORT).of(run) for run in group)
-    trees = f"; it keeps {kept[0]:.1f} trees per sentence" if kept and group[0].latent else ""
-    ended = cut_short({group[0].label: group})
-    return f"{group[0].label} has {value} on {column.split} ({over(len(group))}){trees}.{ended}"
+    trees = f" It keeps {kept[0]:.1f} trees per sentence." if kept and group[0].latent else ""
+    said = f"{_who(group)} {_does(column)} {mean}{_of(column)}."
+    if all(run.result is None for run in group):
+        return Finding(f"{label} is in training: {column.measure.label} {mean} so far.")
+    seeds = f" ({len(group)} seeds)" * (len(group) > 1)
+    numbers = f"{_titled(column.measure)} {_value(group, column)} on {column.split}{seeds}.{trees}"
+    return Finding(said, caveat({label: group}), numbers)
 
 
-def _against(ours: Group, theirs: Group, column: Column) -> str:
-    """The sentence about two estimators."""
+def _said(ours: Group, theirs: Group, column: Column, found: Comparison | None) -> str:
+    """Both results in words."""
+    values = [_mean(group, column) for group in (ours, theirs)]
+    a, b = (_plain(column.measure, value) for value in values)
+    text = f"{_who(ours)} {_does(column)} {a}{_of(column)}; {_who(theirs)} {b}"
+    if found is not None and values[0] != values[1] and found.low <= 0 <= found.high:
+        return f"{text}: not a significant difference."
+    return f"{text}: no difference." if a == b else f"{text}."
+
+
+def _longer(ours: Group, theirs: Group) -> str:
+    """Both results on the longest inputs, if none was as long in training; empty otherwise."""
+    found = beyond_training(ours, theirs)
+    if found is None:
+        return ""
+    unit, trained, (a, b) = found
+    at = _span(a)
+    x, y = (_plain(ACCURACY, float(values["accuracy"])) for values in (a, b))
+    return f"On inputs of {at} {unit}, where training had at most {trained}: {x} against {y}."
+
+
+def _span(values: LengthBin) -> str:
+    return f"{values['from']} to {values['to']}"
+
+
+def _who(group: Group) -> str:
+    """The estimator, and where its trees come from."""
+    name = short(group[0].estimator).partition(PLUS)[0]
+    if group[0].latent:
+        return f"{group[0].label}, which learns its trees,"
+    return f"{group[0].label}, whose trees are fixed," if name in _FIXED else group[0].label
+
+
+def _does(column: Column) -> str:
+    return "answers" if column.measure == ACCURACY else f"has {column.measure.label}"
+
+
+def _of(column: Column) -> str:
     measure = column.measure
-    values = f"{measure.label} {_value(ours, column)} against {_value(theirs, column)}"
-    found = _compared(ours, theirs, column)
-    gain = _mean(ours, column) - _mean(theirs, column) if found is None else found.difference
-    place = "ahead of" if (gain > 0) == measure.higher_is_better else "behind"
-    said = (
-        f"{ours[0].label} is {place if gain else 'level with'} {theirs[0].label} on {column.split}"
-    )
+    examples = f"the {column.split} examples"
+    if measure == ACCURACY:
+        return f" of {examples} correctly"
+    return f" on {examples}" + " (lower is better)" * (not measure.higher_is_better)
+
+
+def _plain(measure: Measure, value: float) -> str:
+    """A value for the eye: a percentage with one digit."""
+    return f"{value:.1f} %" if measure.unit == "%" else measure.text(value)
+
+
+def _titled(measure: Measure) -> str:
+    return measure.label[:1].upper() + measure.label[1:]
+
+
+def _numbers(ours: Group, theirs: Group, column: Column, found: Comparison | None) -> str:
+    """The exact values and their difference."""
+    measure = column.measure
+    values = f"{_titled(measure)} on {column.split}: {_value(ours, column)}"
+    values += f" against {_value(theirs, column)}"
     if found is None:
         counts = sorted({len(ours), len(theirs)})
-        seeds = over(counts[0]) if len(counts) == 1 else f"{counts[0]} and {counts[1]} seeds"
+        seeds = " and ".join(map(str, counts)) + " seeds" if counts != [1] else "one seed"
         kept = "the difference was not tested, as no answers to the same items were saved"
-        return f"{said}: {values} ({seeds}); {kept}."
-    if gain and found.low <= 0 <= found.high:
-        said += ", not significantly"
-    return f"{said}: {values}, difference {found.text(measure)} ({_tested(found, ours, theirs)})."
+        return f"{values} ({seeds}); {kept}."
+    return f"{values}, difference {found.text(measure)} ({_tested(found, ours, theirs)})."
 
 
 def _tested(found: Comparison, ours: Group, theirs: Group) -> str:
     """What the interval of a difference covers, with p if it covers seeds."""
     if found.seeds == 1:
-        return f"95 % interval over test items alone; {over(1)}"
+        return "95 % interval over test items alone"
     p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.2g}"
     shared = " that both have" * (found.seeds < max(len(ours), len(theirs)))
     return f"95 % interval over the {found.seeds} seeds{shared} and test items, {p}"

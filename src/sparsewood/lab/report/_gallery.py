@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sparsewood._internal.numbers import counted
 from sparsewood.draw._markup import element, escaped
 from sparsewood.draw.html import trees_html
 from sparsewood.draw.svg import picture_svg
@@ -15,18 +16,16 @@ from sparsewood.lab.tasks.targets.labels import THRESHOLD
 
 _TREES, _FOLDED = 4, 12  # trees shown per sentence, and trees in the folded part
 _LABELS = 3  # labels shown per prediction
+LOOKS = {True: "example right", False: "example wrong"}  # CSS classes of cards
+_SHOWN = 3  # examples that are not folded
 
 
 def gallery(runs: Sequence[ReportedRun]) -> str:
-    """The examples of one run: the best one with latent trees on validation, or else the best of
-    all.
-    """
-    having = [run for run in runs if run.gallery]
-    if not having:
+    """The examples of `run_of(runs)` as HTML; all but the first few are folded."""
+    run = run_of(runs)
+    if run is None:
         return element("p", "No run has a gallery of examples yet.", class_="missing")
-    latent = [run for run in having if run.latent]
-    (run,) = best_of([[run] for run in latent or having], criterion(having))
-    verdicts = [_right(example, _answer(run)) for example in run.gallery]
+    verdicts = [right_answer(example, run) for example in run.gallery]
     wrong = verdicts.count(False)
     about = f"{len(run.gallery)} validation sentences of the {run.label} model with seed {run.seed}"
     if any(right is not None for right in verdicts):
@@ -38,12 +37,26 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
     if told:
         about += f". Certified: {sum(told)} of {len(told)}"
     arcs = [side for side in sides if any("heads" in tree for tree in side.get("trees", []))]
-    key = _KEY if any(side.get("given") for side in arcs) else ""
+    key = KEY if any(side.get("given") for side in arcs) else ""
     cards = [_card(run, i, example) for i, example in enumerate(run.gallery)]
-    return element("p", escaped(about + ".") + key, class_="about") + "".join(cards)
+    shown = element("p", escaped(about + ".") + key, class_="about") + "".join(cards[:_SHOWN])
+    if len(cards) <= _SHOWN:
+        return shown
+    summary = element("summary", f"{counted(len(cards) - _SHOWN, 'more example')}")
+    return shown + element("details", summary + "".join(cards[_SHOWN:]))
 
 
-_KEY = (
+def run_of(runs: Sequence[ReportedRun]) -> ReportedRun | None:
+    """The run whose gallery is shown: the best one with latent trees on validation, or else the
+    best of all; None without a gallery.
+    """
+    having = [run for run in runs if run.gallery]
+    latent = [run for run in having if run.latent]
+    best = best_of([[run] for run in latent or having], criterion(having))
+    return best[0] if best else None
+
+
+KEY = (
     " <span class='key agree'>Solid blue</span> arcs agree with the given tree,"
     " <span class='key differ'>dashed orange</span> arcs differ."
 )
@@ -54,10 +67,11 @@ def _answer(run: ReportedRun) -> TargetKind:
     return "class" if run.task is None else run.task.answer
 
 
-def _right(example: Mapping[str, Any], answer: TargetKind) -> bool | None:
+def right_answer(example: Mapping[str, Any], run: ReportedRun) -> bool | None:
     """Whether the predicted label or labels are correct; None if either side is unknown, and for
     numbers.
     """
+    answer = _answer(run)
     label, prediction = example.get("label"), example.get("prediction")
     if answer == "labels" and isinstance(label, list) and prediction:
         return {name for name, p in prediction.items() if p >= THRESHOLD} == set(label)
@@ -67,8 +81,7 @@ def _right(example: Mapping[str, Any], answer: TargetKind) -> bool | None:
 
 
 def _card(run: ReportedRun, i: int, example: Mapping[str, Any]) -> str:
-    right = _right(example, _answer(run))
-    state = "" if right is None else "right" if right else "wrong"
+    right = right_answer(example, run)
     try:
         sides = [_side(side, k, len(example["sides"])) for k, side in enumerate(example["sides"])]
         sides.append(_attention(example))
@@ -76,8 +89,8 @@ def _card(run: ReportedRun, i: int, example: Mapping[str, Any]) -> str:
         raise ValueError(f"{run.folder / 'gallery.json'}: example {i}: {error}") from error
     return element(
         "article",
-        _verdict(example, right, run) + "".join(sides),
-        class_=f"example {state}".strip(),
+        verdict(example, run) + "".join(sides),
+        class_="example" if right is None else LOOKS[right],
     )
 
 
@@ -86,8 +99,7 @@ def _side(side: Mapping[str, Any], k: int, count: int) -> str:
 
     A figure is much higher than its trees, and is drawn when it comes into view.
     """
-    names = ("premise", "hypothesis")
-    name = element("h4", names[k] if k < 2 else str(k + 1)) if count > 1 else ""
+    name = side_name(k, count)
     if not side["trees"]:
         return name + element("p", escaped(" ".join(map(str, side["words"]))))
     drawn = trees_html(side_sheet(side, side.get("given")), _TREES, _FOLDED) + _certificate(side)
@@ -96,6 +108,12 @@ def _side(side: Mapping[str, Any], k: int, count: int) -> str:
         return name + drawn
     summary = element("summary", "Change the scores and the temperature")
     return name + drawn + element("details", summary + figure.fragment(), class_="play")
+
+
+def side_name(k: int, count: int) -> str:
+    """The heading of a side of an example with `count` sides; empty for the only one."""
+    names = ("premise", "hypothesis")
+    return element("h4", names[k] if k < 2 else str(k + 1)) if count > 1 else ""
 
 
 def _attention(example: Mapping[str, Any]) -> str:
@@ -116,10 +134,11 @@ def _certificate(side: Mapping[str, Any]) -> str:
     return element("p", element("small", escaped(text)), class_="certificate")
 
 
-def _verdict(example: Mapping[str, Any], right: bool | None, run: ReportedRun) -> str:
+def verdict(example: Mapping[str, Any], run: ReportedRun) -> str:
+    """The target of an example beside the prediction; empty if both are unknown."""
     if not example.get("label") and not example.get("prediction"):
         return ""
-    mark = {True: "✓", False: "✗ wrong", None: ""}[right]
+    mark = {True: "✓", False: "✗ wrong", None: ""}[right_answer(example, run)]
     name, label = _told(example, _answer(run))
     return element(
         "header",

@@ -10,19 +10,19 @@ from typing import Any
 from sparsewood.lab._json import encode
 from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.data.sources.naming import headings
+from sparsewood.lab.report._colours import Mark, mark_of, marks_of
 from sparsewood.lab.run.config import TrainingConfig
 from sparsewood.lab.run.folder import Run
-from sparsewood.lab.study.paper_figures import ROWS, in_order
+from sparsewood.lab.study.paper_figures import in_order
 from sparsewood.lab.study.rows import labels, learns, short
 from sparsewood.lab.tasks.build import TASKS
-from sparsewood.lab.tasks.task import Task
+from sparsewood.lab.tasks.task import PLUS, Task
 
 # Options of sources for preparing the data, which do not select data.
 _PREPARATION = {
     *("heads", "parser", "vectors", "max_length", "lowercase", "min_count"),
     *("delimiter", "encoding", "skip_bad", "label_separator"),
 }
-OTHERS = 10  # colours for estimators that are not rows of the paper
 # Options of training in which runs to average over may differ.
 _INCIDENTAL = {"seed", "device", "threads", "eval_batch", "tensorboard", "checkpoint_minutes"}
 
@@ -46,6 +46,12 @@ class ReportedRun(Run):
         return TASKS.get(SOURCES[kind].task_of(source)) if kind in SOURCES else None
 
     @property
+    def asked(self) -> str:
+        """The task in a sentence; empty if the source is unknown."""
+        kind = SOURCES.get(self.raw_config.get("source", {}).get("kind"))
+        return (kind.asked if kind else "") or ("" if self.task is None else self.task.asked)
+
+    @property
     def estimator(self) -> str:
         """The name of the run among runs of its task; see `Task.row`."""
         model = self.raw_config.get("model", {})
@@ -57,9 +63,9 @@ class ReportedRun(Run):
         return short(self.estimator)
 
     @cached_property
-    def style(self) -> str:
-        """The CSS class of its colour on the page; see `name_apart`."""
-        return style_of(self.estimator) or f"s{len(ROWS)}"
+    def mark(self) -> Mark:
+        """Its colour and marker on the page; see `name_apart`."""
+        return mark_of(self.estimator)
 
     @property
     def latent(self) -> bool:
@@ -137,21 +143,18 @@ def by_source(runs: Iterable[ReportedRun]) -> list[tuple[str, list[ReportedRun]]
 
 
 def name_apart(runs: Sequence[ReportedRun]) -> None:
-    """Give the estimators of a page distinct labels and colours."""
-    names = labels(run.estimator for run in runs)
-    others = sorted(name for name in names if style_of(name) is None)
+    """Give the estimators of a page distinct labels, colours and markers.
+
+    A scorer that all scored trees have is not named.
+    """
+    rows = [run.estimator for run in runs]
+    names, marks = labels(rows), marks_of(rows)
+    scorers = {str(run.raw_config.get("model", {}).get("scorer")) for run in runs if run.latent}
+    common = PLUS + scorers.pop() if len(scorers) == 1 else None
     for run in runs:
-        run.label = names[run.estimator]
-        if run.estimator in others:
-            run.style = f"s{len(ROWS) + others.index(run.estimator) % OTHERS}"
-
-
-def style_of(estimator: str) -> str | None:
-    """The CSS class of the fixed colour of a row of the paper; None for others."""
-    for place, row in enumerate(ROWS):
-        if estimator in (row, short(row)):
-            return f"s{place}"
-    return None
+        name = names[run.estimator]
+        run.label = name if common is None else name.replace(common, "")
+        run.mark = marks[run.estimator]
 
 
 def by_estimator(runs: Iterable[ReportedRun]) -> dict[str, list[ReportedRun]]:

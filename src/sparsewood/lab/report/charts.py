@@ -2,10 +2,10 @@
 
 They are drawn here because a report is one file that works without a network, follows the light or
 dark theme of the browser, and needs no plotting library: matplotlib and what it needs are 96 MB,
-for the 229 lines here and in `_axes.py`.
+for the 300 lines here and in `_axes.py`.
 
-The colours are CSS variables: `--series` on each series, by its class; `--ink`, `--quiet` and
-`--rule` for text and axes.
+The colours are CSS variables: `--series` on each series, by the class of its mark; `--ink`,
+`--quiet` and `--rule` for text and axes.
 """
 
 import math
@@ -23,10 +23,12 @@ from sparsewood.lab.report._axes import (
     ticks,
     whole_ticks,
 )
+from sparsewood.lab.report._colours import Mark, marker
 
 _WIDTH, _HEIGHT = 460.0, 260.0
 _TOP, _RIGHT, _BOTTOM, _LEFT = 12.0, 92.0, 36.0, 46.0
 _LABEL = 12.0  # font size
+_LINE = _LABEL + 2  # least distance of two names
 _BOLD = 1.3  # how much wider the bold names of lines may be, in wide fonts too
 
 
@@ -36,7 +38,7 @@ class Series:
 
     Attributes:
         name: name of the line; lines with the same name share a label.
-        style: a CSS class that gives the colour.
+        mark: its colour and the marker of its points.
         points: x and y; points whose y is not finite are left out.
         marked: the x of points drawn larger.
         dashed: draw a dashed line without points, for comparison.
@@ -45,7 +47,7 @@ class Series:
     """
 
     name: str
-    style: str
+    mark: Mark
     points: Sequence[tuple[float, float]]
     marked: tuple[float, ...] = ()
     dashed: bool = False
@@ -95,30 +97,34 @@ def line_chart(
     elif left == right:
         left, right = left - 0.5, right + 0.5
     low, high = span(ys, zero=zero)
-    names = max((text_width(line.name, _LABEL) * _BOLD for line in drawn), default=0.0)
-    edge = _WIDTH - max(_RIGHT, names + 14)
+    labels = {line.name for line in drawn}
+    names = max((text_width(name, _LABEL) * _BOLD for name in labels), default=0.0)
+    edge = _WIDTH - max(_RIGHT, names + 24)
+    # Higher, if all names would not fit beside the lines.
+    height = max(_HEIGHT, _TOP + _BOTTOM + _LINE * len({(line.name, line.mark) for line in drawn}))
+    ground = height - _BOTTOM
     marks = {mark: short(mark) + unit for mark in ticks(low, high)}
     start = max(_LEFT, max((text_width(text, _LABEL) for text in marks.values()), default=0.0) + 10)
     to_x = (LogScale if log else Scale)(left, right, start + 6, edge)
-    to_y = Scale(low, high, _HEIGHT - _BOTTOM, _TOP)
+    to_y = Scale(low, high, ground, _TOP)
     if x_names is None and log:
         x_names = {x: short(x) for x in log_ticks(left, right)}
     if x_names is None:
         x_names = {x: str(x) for x in whole_ticks(math.ceil(left), math.floor(right))}
-    parts = [_ground(shaded, to_x), _y_axis(marks, to_y, start, edge)]
-    parts.append(_x_axis(x_names, to_x, x_label))
+    parts = [_ground(shaded, to_x, ground), _y_axis(marks, to_y, start, edge)]
+    parts.append(_x_axis(x_names, to_x, x_label, ground))
     parts += [_band(line, to_x, to_y) for line in drawn]
     parts += [_line(line, to_x, to_y, unit) for line in drawn]
     parts.append(_end_labels(drawn, to_x, to_y))
-    return _chart(title, "".join(parts), _WIDTH, _HEIGHT)
+    return _chart(title, "".join(parts), _WIDTH, height)
 
 
-def _ground(shaded: tuple[float, float] | None, to_x: Scale) -> str:
+def _ground(shaded: tuple[float, float] | None, to_x: Scale, ground: float) -> str:
     if shaded is None:
         return ""
     left, right = map(to_x, shaded)
-    height = _HEIGHT - _BOTTOM - _TOP
-    return element("rect", x=left, y=_TOP, width=right - left, height=height, class_="ground")
+    size = {"width": right - left, "height": ground - _TOP}
+    return element("rect", x=left, y=_TOP, **size, class_="ground")
 
 
 def _band(line: Series, to_x: Scale, to_y: Scale) -> str:
@@ -127,7 +133,7 @@ def _band(line: Series, to_x: Scale, to_y: Scale) -> str:
     upper = [f"{number(to_x(x))} {number(to_y(high))}" for x, _, high in line.band]
     lower = [f"{number(to_x(x))} {number(to_y(low))}" for x, low, _ in reversed(line.band)]
     path = element("path", d=f"M{'L'.join([*upper, *lower])}Z", class_="band")
-    return element("g", path, class_=line.style)
+    return element("g", path, class_=line.mark.style)
 
 
 def _line(line: Series, to_x: Scale, to_y: Scale, unit: str) -> str:
@@ -140,22 +146,23 @@ def _line(line: Series, to_x: Scale, to_y: Scale, unit: str) -> str:
     for x, y in [] if line.dashed else line.finite:
         tip = element("title", escaped(f"{name}, {short(x)}: {short(y)}{unit}"))
         kind = "best" if x in line.marked else "point"
-        radius = 4.0 if kind == "best" else 2.5
-        parts.append(element("circle", tip, cx=to_x(x), cy=to_y(y), r=radius, class_=kind))
-    return element("g", "".join(parts), class_=line.style)
+        radius = 4.5 if kind == "best" else 2.8
+        parts.append(marker(line.mark, to_x(x), to_y(y), radius, tip, kind))
+    return element("g", "".join(parts), class_=line.mark.style)
 
 
 def _end_labels(lines: Sequence[Series], to_x: Scale, to_y: Scale) -> str:
     """The names at the right edge, each at the mean height of the ends of its lines."""
-    ends: dict[tuple[str, str], list[float]] = {}
+    ends: dict[tuple[str, Mark], list[float]] = {}
     for line in lines:
-        ends.setdefault((line.name, line.style), []).append(to_y(line.finite[-1][1]))
+        ends.setdefault((line.name, line.mark), []).append(to_y(line.finite[-1][1]))
     wanted = [sum(heights) / len(heights) for heights in ends.values()]
-    places = spread_out(wanted, _LABEL + 2, _TOP + 4, _HEIGHT - _BOTTOM)
-    x = to_x.end + 10
+    places = spread_out(wanted, _LINE, to_y.end + 4, to_y.start)
+    x = to_x.end + 12
     parts = []
-    for (name, style), y in zip(ends, places, strict=True):
-        parts.append(element("g", _text(name, x, y + 4, "start", "name"), class_=style))
+    for (name, mark), y in zip(ends, places, strict=True):
+        label = marker(mark, x, y, 4.0, style="best") + _text(name, x + 8, y + 4, "start", "name")
+        parts.append(element("g", label, class_=mark.style))
     return "".join(parts)
 
 
@@ -169,14 +176,13 @@ def _y_axis(marks: Mapping[float, str], to_y: Scale, start: float, edge: float) 
     return "".join(parts)
 
 
-def _x_axis(names: Mapping[float, str], to_x: Scale, label: str) -> str:
-    ground = _HEIGHT - _BOTTOM
+def _x_axis(names: Mapping[float, str], to_x: Scale, label: str, ground: float) -> str:
     marks = "".join(f"M{number(to_x(x))} {number(ground)}v4" for x in names)
     line = f"M{number(to_x.start - 6)} {number(ground)}H{number(to_x.end + 4)}"
     parts = [element("path", d=line + marks, class_="axis")]
     for x, name in names.items():
         parts.append(_text(name, to_x(x), ground + 16, "middle"))
-    parts.append(_text(label, (to_x.start + to_x.end) / 2, _HEIGHT - 4, "middle"))
+    parts.append(_text(label, (to_x.start + to_x.end) / 2, ground + _BOTTOM - 4, "middle"))
     return "".join(parts)
 
 

@@ -36,13 +36,21 @@ def load_runs(folders: Sequence[Path]) -> list[Served]:
 
 
 def _names(places: Sequence[Path]) -> list[str]:
-    """The last part of each path, or more of it if several end alike."""
+    """The last part of each path, or the parts that tell it apart if several end alike."""
     last = [place.name for place in places]
-    shared = os.path.commonpath([place.parent for place in places])
-    return [
-        name if last.count(name) == 1 else place.relative_to(shared).as_posix()
-        for place, name in zip(places, last, strict=True)
-    ]
+    names = []
+    for place, name in zip(places, last, strict=True):
+        alike = [other for other in places if other.name == name]
+        if len(alike) > 1:
+            shared = Path(os.path.commonpath([other.parent for other in alike]))
+            below = [other.relative_to(shared).parts for other in alike]
+            own = place.relative_to(shared).parts
+            if len({len(parts) for parts in below}) == 1:  # leave out what they share
+                differ = [len(set(level)) > 1 for level in zip(*below, strict=True)]
+                own = [part for part, differs in zip(own, differ, strict=True) if differs]
+            name = "/".join(own)
+        names.append(name)
+    return names
 
 
 def _kind(run: Served) -> str:

@@ -12,6 +12,8 @@
 /** @typedef {{sides: string[], temperature: string}} Question */
 
 const DRAWN = 5; // trees in a picture; a figure has all of them
+const [LEADING, TINY] = [3, 0.0005]; // answers that are always shown; smaller probabilities are left out
+const NEAR = 0.8; // share of a limit from which on the page says how long a text is
 const setup = JSON.parse(find("#setup").textContent ?? "");
 const form = /** @type {HTMLFormElement} */ (find("#question"));
 const answer = find("#answer");
@@ -49,7 +51,9 @@ function side(name) {
   const field = /** @type {HTMLTextAreaElement} */ (
     make("textarea", { class: "field", rows: "2", name })
   );
-  find("#sides").append(make("label", {}, name, field));
+  const room = make("span", { class: "room", role: "status" });
+  find("#sides").append(make("div", {}, make("label", {}, name, field), room));
+  field.addEventListener("input", () => tellRoom(field, room));
   field.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
@@ -57,6 +61,31 @@ function side(name) {
     }
   });
   return field;
+}
+
+/**
+ * Say how long a text is once it comes near the limit, before it is sent.
+ * @param {HTMLTextAreaElement} field
+ * @param {HTMLElement} room
+ */
+function tellRoom(field, room) {
+  const [words, characters] = lengthOf(field.value.trim());
+  const of = (/** @type {number} */ n, /** @type {number} */ most, /** @type {string} */ what) =>
+    `${n.toLocaleString("en")} of at most ${most.toLocaleString("en")} ${what}`;
+  const told = [
+    words > NEAR * setup.words ? of(words, setup.words, "words") : "",
+    characters > NEAR * setup.characters ? of(characters, setup.characters, "characters") : "",
+  ].filter(Boolean);
+  const over = words > setup.words || characters > setup.characters;
+  room.textContent = told.join(", ") + (over ? ": too long, shorten it" : "");
+  room.classList.toggle("wrong", over);
+}
+
+/** The words and characters of a text; the server may split it into more words. @param {string} text */
+function lengthOf(text) {
+  const words = setup.operations ? text.match(/[[\]()]|[^\s,[\]()]+/g) : text.match(/\S+/g);
+  const operators = setup.operations ? text.match(/\[\s*[A-Za-z]/g) : null; // one word with its bracket
+  return [(words?.length ?? 0) - (operators?.length ?? 0), [...text].length];
 }
 
 /** @returns {Question} */
@@ -86,7 +115,10 @@ function apart(text) {
 
 /** @param {Question} question */
 function fill(question) {
-  inputs.forEach((input, i) => (input.value = question.sides[i]));
+  inputs.forEach((input, i) => {
+    input.value = question.sides[i];
+    input.dispatchEvent(new Event("input"));
+  });
   temperature.value = question.temperature;
 }
 
@@ -140,11 +172,10 @@ function named(detail) {
 
 /** The error of a text that is too long; null if it is not. @param {string} text @param {string} name */
 function excess(text, name) {
-  const characters = [...text].length;
-  if (characters <= setup.characters) return null;
+  const [count, characters] = lengthOf(text);
+  if (count <= setup.words && characters <= setup.characters) return null;
   const limits = `${setup.words} words and ${setup.characters.toLocaleString("en")} characters`;
-  const words = text.split(/\s+/).length.toLocaleString("en");
-  const typed = `${words} words and ${characters.toLocaleString("en")} characters`;
+  const typed = `${count.toLocaleString("en")} words and ${characters.toLocaleString("en")} characters`;
   return `${name}: expected at most ${limits}, got ${typed}`;
 }
 
@@ -234,7 +265,8 @@ function numbers(prediction) {
 
 /** @param {Said["prediction"]} prediction */
 function bars(prediction) {
-  const rows = ranked(prediction).flatMap(([label, value]) => {
+  const shares = ranked(prediction).filter(([, p], i) => i < LEADING || !setup.probabilities || p >= TINY);
+  const rows = shares.flatMap(([label, value]) => {
     const bar = make("div", { class: "bar" });
     bar.style.width = `${100 * Math.min(1, Math.max(0, value))}%`;
     return [
@@ -248,6 +280,7 @@ function bars(prediction) {
 
 /** The trees of a sentence. @param {Side} one @param {string | null} name */
 function trees(one, name) {
+  /** @type {HTMLElement[]} */
   const told = [];
   if (name) told.push(make("h3", {}, name));
   if (one.unknown.length) {
@@ -255,6 +288,7 @@ function trees(one, name) {
     told.push(make("p", { class: "unknown" }, "unknown words: ", ...words));
   }
   if (one.figure) {
+    if (/** @type {any} */ (one.figure).given) told.push(legend());
     const figure = make("div", { class: "figure sparsewood-live" });
     // A figure is drawn to its width, which is known only once it is in the page.
     queueMicrotask(() => figures.push(globalThis.sparsewood.mount(figure, one.figure)));
@@ -264,8 +298,15 @@ function trees(one, name) {
   if (one.kept > one.trees.length) {
     told.push(make("p", {}, `the most probable ${one.trees.length} of ${one.kept} trees`));
   }
+  if (/sparsewood-(agree|differ)/.test(one.picture)) told.push(legend());
   const alt = one.trees.map((t) => `${(100 * t.weight).toFixed(1)} %: ${spelled(t, one.words)}`);
   return [...told, drawn(one.picture, alt.join("; "))];
+}
+
+/** What the colours of arcs say, as in reports. */
+function legend() {
+  return make("p", {}, make("span", { class: "key agree" }, "Solid blue"),
+    " arcs agree with the given tree, ", make("span", { class: "key differ" }, "dashed orange"), " arcs differ.");
 }
 
 /** A picture drawn by the server. @param {string} svg @param {string} alt */

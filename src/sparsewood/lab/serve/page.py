@@ -55,6 +55,7 @@ def _setup(
         "examples": [list(question) for question in examples] or [example],
         "probabilities": "%" in (task.form or ""),
         "answer": task.answer,
+        "operations": model.reads_operations,
         "characters": limits.characters,
         "words": limits.words,
     }

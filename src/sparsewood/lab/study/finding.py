@@ -17,7 +17,8 @@ def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> st
     """The best estimator, those not significantly different from it, and the fastest of these.
 
     Only estimators with learned trees are considered, if there are any. Two differ significantly if
-    the 95 % interval of their difference, by bootstrap over seeds and test items, excludes 0.
+    the 95 % interval of their difference, by bootstrap over seeds and test items, excludes 0. What
+    limits the claim comes first; see `caveat`.
 
     Args:
         rows: the runs of each row, one per seed.
@@ -38,16 +39,18 @@ def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> st
     if len(learning) < len(rows):
         text = f"Among the estimators with learned trees, {text}"
     text += _with_spread(measure.text(value(best)), told[best], test, measure.name)
-    text += f" ({over(len(rows[best]))})"
+    if len(rows[best]) > 1:
+        text += f" ({len(rows[best])} seeds)"
     if against := next(iter(told[best].get("against", {}).values()), None):
         baseline = names[summary["baseline"]]
         text += f", {Comparison(**against).text(measure)} against {baseline}"
     close = [name for name in others if _close(rows[best], rows[name])]
-    ended = cut_short({names[name]: runs for name, runs in rows.items()})
+    first = caveat({names[name]: runs for name, runs in rows.items()})
+    text = f"{first} {text}" if first else text
     if not others:
-        return f"{text}.{ended}"
+        return f"{text}."
     if not close:
-        return f"{text}; ahead of {names[others[0]]} with {measure.text(value(others[0]))}.{ended}"
+        return f"{text}; ahead of {names[others[0]]} with {measure.text(value(others[0]))}."
     listed = [f"{names[name]} ({measure.text(value(name))})" for name in close]
     if len(listed) > _LISTED + 1:
         listed = [*listed[:_LISTED], f"{len(listed) - _LISTED} others"]
@@ -56,22 +59,29 @@ def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> st
     seconds = f"{told[quickest]['seconds_per_epoch']:.1f} s"
     return (
         f"{text}; {alike} {'is' if len(close) == 1 else 'are'} not significantly different. "
-        f"Of these, {names[quickest]} has the fastest epochs, {seconds}.{ended}"
+        f"Of these, {names[quickest]} has the fastest epochs, {seconds}."
     )
 
 
-def over(seeds: int) -> str:
-    """The number of seeds of a mean, with a remark if it is one."""
-    return "one seed; variation between seeds not assessed" if seeds == 1 else f"{seeds} seeds"
+def caveat(groups: Mapping[str, Sequence[Run]]) -> str:
+    """What limits every claim about these runs, in sentences; empty if nothing does.
 
-
-def cut_short(groups: Mapping[str, Iterable[Run]]) -> str:
-    """A sentence, after a space, about runs whose last epoch, at the limit, was the best one on
-    validation. Empty if there are none.
+    That is a single seed, and training that ended while there was still progress: the last epoch,
+    at the limit, was the best one on validation.
 
     Args:
-        groups: runs by name.
+        groups: runs by name, one per seed.
     """
+    single = [name for name, runs in groups.items() if len(runs) == 1]
+    said = []
+    if len(single) == len(groups):
+        said.append("One seed; variation between seeds not assessed.")
+    elif single:
+        said.append(f"One seed of {_listed(single)}; variation between its seeds not assessed.")
+    return " ".join(filter(None, [*said, _cut_short(groups)]))
+
+
+def _cut_short(groups: Mapping[str, Iterable[Run]]) -> str:
     default = TrainingConfig().max_epochs
     named: dict[str, None] = {}
     limits: set[int] = set()
@@ -87,7 +97,7 @@ def cut_short(groups: Mapping[str, Iterable[Run]]) -> str:
     epochs = " or ".join(counted(limit, "epoch") for limit in sorted(limits))
     verb = "was" if len(named) == 1 else "were"
     return (
-        f" After {epochs}, the limit, {_listed(list(named))} {verb} still improving on validation."
+        f"After {epochs}, the limit, {_listed(list(named))} {verb} still improving on validation."
     )
 
 

@@ -19,4 +19,8 @@ class SentenceModel(TargetModel):
         return self.answered(roots, posterior, batch.targets, posterior)
 
 
-TASKS = tasks_of(SentenceModel, example=("a gripping film about nothing much",))
+TASKS = tasks_of(
+    SentenceModel,
+    "Predict the {} of a text.",
+    example=("a gripping film about nothing much",),
+)

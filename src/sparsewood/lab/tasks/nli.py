@@ -106,6 +106,7 @@ class PairModel(TargetModel):
 
 TASKS = tasks_of(
     PairModel,
+    "Predict the {} of a pair of texts.",
     also=("encoder", "scorer", "attention", "attention_over"),
     sides=("premise", "hypothesis"),
     example=("Two girls are playing in the snow.", "Somebody is outside."),

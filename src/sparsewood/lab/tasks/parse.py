@@ -281,6 +281,7 @@ TASK = Task(
     MetricSpec(_UAS, (LOSS, _UAS, _UAS_WITHOUT_PUNCTUATION, _EXACT)),
     varies="loss",
     example=("She saw the man with the telescope.",),
+    asked="Find the head of each word: in “She saw him.” it is “saw” for “She” and for “him”.",
     training={
         "optimizer": "adam",
         "lr": 2e-3,

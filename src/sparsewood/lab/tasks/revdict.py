@@ -198,6 +198,7 @@ TASK = Task(
     few=True,
     sides=("definition",),
     example=("a small wood",),
+    asked="Find the word that a definition defines: “a small wood” is a grove.",
     options={"hidden": 512, "dropout": 0.3, "objective": "softmax"},
     training={"batch": 256, "eval_batch": 256, "max_epochs": 100},
 )

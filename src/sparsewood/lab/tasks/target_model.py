@@ -87,8 +87,13 @@ def _target(task: str) -> type[Target]:
     return TARGETS[target_kind(task)]
 
 
-def tasks_of(model: type[TargetModel], **more: Any) -> tuple[Task, ...]:
-    """The tasks of a model, one per target; `more` are fields of `Task`."""
+def tasks_of(model: type[TargetModel], asked: str, **more: Any) -> tuple[Task, ...]:
+    """The tasks of a model, one per target.
+
+    Args:
+        asked: the task in a sentence, with {} for the kind of target.
+        more: fields of `Task`.
+    """
     return tuple(
         Task(
             task_name(model.task, target.kind),
@@ -97,6 +102,7 @@ def tasks_of(model: type[TargetModel], **more: Any) -> tuple[Task, ...]:
             target.metrics,
             target.form,
             answer=target.kind,
+            asked=asked.format(target.kind),
             **more,
         )
         for target in TARGETS.values()

@@ -208,6 +208,7 @@ class Task:
         also: further options that do so if they are not at their defaults.
         sides: what the sentences of an example are called.
         example: an example to try a model with, one text per side.
+        asked: the task in a sentence, for newcomers.
         options: defaults of new runs that differ from those of `config`. Configurations that lack
             an option have the default of `config`.
         training: defaults of `TrainingConfig` that differ for this task.
@@ -224,6 +225,7 @@ class Task:
     also: tuple[str, ...] = ("encoder", "scorer")
     sides: tuple[str, ...] = ("sentence",)
     example: tuple[str, ...] = ()
+    asked: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
 

@@ -33,6 +33,7 @@ class Source(ABC):
     name: ClassVar[str]
     task: ClassVar[str]  # with the default options; instances may have another
     example: ClassVar[str]  # options for examples of commands
+    asked: ClassVar[str] = ""  # the task in a sentence, if that of its task says less
     unused: ClassVar[tuple[str, ...]] = ()  # fields that do not apply to this source
     has_heads: ClassVar[bool] = False  # whether the data themselves come with heads
     operator_words: ClassVar[frozenset[str]] = frozenset()  # the words that are operators

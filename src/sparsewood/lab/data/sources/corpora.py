@@ -13,6 +13,11 @@ from sparsewood.lab.data.sources.base import Source, existing_folder
 from sparsewood.lab.data.sst import read_sst
 from sparsewood.lab.data.subj import read_subj
 
+_ENTAILMENT = (
+    "Decide whether a premise entails a hypothesis, contradicts it, or does neither: “Two dogs "
+    "run” contradicts “The animals are asleep”."
+)
+
 
 @dataclass(frozen=True)
 class Sst(Source):
@@ -28,6 +33,10 @@ class Sst(Source):
     name = "sst"
     task = "classify"
     example = "--data data/sst --vectors glove.6B.300d.txt"
+    asked = (
+        "Judge the sentiment of a sentence of a movie review: “A gorgeous, seductive movie” "
+        "is positive."
+    )
 
     data: Path
     fine: bool = False
@@ -54,6 +63,10 @@ class Subj(Source):
     name = "subj"
     task = "classify"
     example = "--data data/subj --vectors glove.6B.300d.txt"
+    asked = (
+        "Decide whether a sentence is subjective or objective: “A smart and witty comedy” is "
+        "subjective."
+    )
 
     data: Path
     split_seed: int = 0
@@ -75,6 +88,7 @@ class Snli(Source):
     name = "snli"
     task = "nli"
     example = "--data data/snli --vectors glove.6B.300d.txt"
+    asked = _ENTAILMENT
 
     data: Path
 
@@ -95,6 +109,7 @@ class Mnli(Source):
     name = "mnli"
     task = "nli"
     example = "--data data/mnli --vectors glove.6B.300d.txt"
+    asked = _ENTAILMENT
 
     data: Path
 
@@ -114,6 +129,7 @@ class Sick(Source):
     name = "sick"
     task = "nli"
     example = "--data data/sick --vectors glove.6B.300d.txt"
+    asked = _ENTAILMENT
 
     data: Path
 
@@ -135,6 +151,9 @@ class Logic(Source):
     name = "logic"
     task = "nli"
     example = "--data data/logic --preset logic"
+    asked = (
+        "Decide which of seven logical relations holds between two formulas: “a” entails “a or b”."
+    )
     has_heads = True
     operator_words = frozenset(OPERATORS)
     by_operators = True

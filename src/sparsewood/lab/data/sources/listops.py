@@ -24,6 +24,7 @@ class ListOps(ListOpsParameters, Source):
     has_heads = True
     operator_words = frozenset(OPERATORS)
     example = "--max-depth 5 --hidden 64"
+    asked = "Compute the value of nested list operations: [MAX 2 9 [MIN 4 7 ] 0 ] is 9."
 
     files: tuple[Path, ...] = ()
 
