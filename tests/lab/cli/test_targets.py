@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sparsewood.lab.cli import main
+from sparsewood.lab.tasks.build import MEASURES
 
 Prints = Callable[..., str]
 Fails = Callable[..., str]
@@ -122,8 +123,11 @@ def test_report(folder: Path, tmp_path: Path, prints: Prints) -> None:
     page = out.read_text()
     flat, latent = (result(folder, n)["tests"]["test"] for n in ("flat", "latent"))
     name = "mse" if of_number(folder) else "loss"
-    place = "ahead of" if latent[name] < flat[name] else "behind"
-    assert f"sparsemap is {place} flat on test" in page
+    ours, theirs = (MEASURES[name].text(values[name]) for values in (latent, flat))
+    said = page.partition('<p class="finding">')[2].partition("</p>")[0]
+    assert said.startswith("sparsemap, which learns its trees, has ")
+    assert f" {ours} on the test examples (lower is better); flat," in said
+    assert f" {theirs}" in said
     assert ("MSE" if of_number(folder) else "micro-F1") in page
     assert "nan" not in page.partition("<script")[0].lower().replace("nanum", "")
     verdict = page.partition("class='label'>")[2]
