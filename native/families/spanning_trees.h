@@ -70,25 +70,6 @@ struct SpanningTrees {
         return g.sum(forbidden) == 0;
     }
 
-#ifndef __CUDACC__
-    // The second best tree has one other edge, in place of one on the path between its ends (Gabow
-    // 1977, "Two algorithms for generating weighted spanning trees in order").
-    bool best_two(const double* table, int16_t* code, Second& found) {
-        if (!(*this)(Thread{}, table, code)) return false;
-        found = Second();
-        joined[0] = parent[0] = 0;
-        for (int v = 1; v < vertices; ++v) {
-            if (v % kPoll == 0) poll();
-            find_least(table, v);
-            const double* row = table + base(edge(v, 0)) + 1;
-            for (int u = 0; u < v; ++u)
-                if (parent[u] != v && parent[v] != u && least[u] - row[2 * u] < found.drop)
-                    found.see(least[u] - row[2 * u], edge(weak[u], parent[weak[u]]));
-        }
-        return true;
-    }
-#endif
-
     // Keeps common edges, and chooses the best of the others (Kruskal 1956).
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
         int count = 0;
@@ -180,32 +161,6 @@ struct SpanningTrees {
     static SPARSEWOOD_HD double value(const double* cells) {
         return cells[0] == kForbidden ? -kForbidden : cells[1];
     }
-
-#ifndef __CUDACC__
-    // The score of the edge above a vertex, infinite if it must be in the tree.
-    double removable(const double* table, int v) const {
-        return value(table + base(edge(v, parent[v])));
-    }
-
-    // The least edge on the path from `from` to every vertex: first to those above it.
-    void find_least(const double* table, int from) {
-        for (int v = 0; v < vertices; ++v) weak[v] = -1;
-        least[from] = -kForbidden, weak[from] = from;
-        for (int v = from; v != 0; v = parent[v]) extend(table, v, v, parent[v]);
-        for (int c = 1; c < vertices; ++c) {
-            int v = joined[c];
-            if (weak[v] < 0) extend(table, v, parent[v], v);
-        }
-    }
-
-    // From one end of the edge above `v` to the other.
-    void extend(const double* table, int v, int one, int other) {
-        double score = removable(table, v);
-        bool lower = score < least[one];
-        least[other] = lower ? score : least[one];
-        weak[other] = lower ? v : weak[one];
-    }
-#endif
 
     // Joins the trees of i and j in the forest `link`; false if they were in the same tree.
     SPARSEWOOD_HD bool join(int i, int j) {
