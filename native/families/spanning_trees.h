@@ -16,21 +16,14 @@ struct SpanningTrees {
     double* key;     // (vertices) the score of the best edge to the tree, kForbidden inside it
     int32_t* link;   // (vertices) the other end of that edge, -1 inside the tree; for cross() too
     int32_t* order;  // for cross(): (2 vertices) edges in exactly one of two trees, the best first
-    // Of the last tree:
-    int32_t* joined;  // (vertices) in the order in which they joined it
-    int32_t* parent;  // (vertices)
-    double* least;    // for best_two(): (vertices) the least edge on the path to a vertex
-    int32_t* weak;    // (vertices) the lower end of that edge
+    int32_t* parent;  // (vertices) in the last tree, rooted at vertex 0
 
     SPARSEWOOD_HD int64_t base(int slot) const { return 2 * int64_t(slot); }
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         key = arena.take<double>(vertices);
         link = arena.take<int32_t>(vertices);
-        joined = arena.take<int32_t>(vertices);
         parent = arena.take<int32_t>(vertices);
-        least = arena.take<double>(vertices);
-        weak = arena.take<int32_t>(vertices);
     }
 
     SPARSEWOOD_HD void lay_out_cross(Arena& arena) {
@@ -59,7 +52,7 @@ struct SpanningTrees {
             g.sync();
             if (g.leader()) {
                 code[edge(last, link[last])] = 1;
-                joined[count] = last, parent[last] = link[last];
+                parent[last] = link[last];
                 key[last] = kForbidden, link[last] = -1;
             }
             g.sync();

@@ -77,7 +77,8 @@ class ExchangesOf<Matching<Partial>> {
         known.banned.push_back(from.code[size_t(at)]);
         known.from = at;
         read(known);
-        size_t m = nodes(), v = 0;
+        const size_t m = nodes();
+        size_t v = 0;
         std::vector<double> cost(m, -kForbidden), row(m);
         std::vector<size_t> before(m, 0);
         std::vector<bool> done(m, false);
@@ -143,7 +144,7 @@ class ExchangesOf<Matching<Partial>> {
     void write_losses(const Known& known, size_t v, double* losses) const {
         size_t slots = options_.size();
         if (v == slots) {
-            std::copy(prices_.begin(), prices_.end(), losses);
+            for (size_t u = 0; u < slots; ++u) losses[u] = std::max(prices_[u], 0.0);
         } else {
             const double* row = row_of(known.from + static_cast<int>(v));
             double own = row[options_[v]] - prices_[v];

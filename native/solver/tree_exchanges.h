@@ -1,12 +1,13 @@
 // Exchanges of spanning trees (Gabow 1977, "Two algorithms for generating weighted spanning trees
 // in order"): see best_exchanges.h.
 //
-// Without one of its edges a tree falls in two parts, and the best other edge between them takes its
-// place. These are found for all edges by one pass up the tree: the row of a vertex holds the best
-// edge from its subtree to every other vertex.
+// Without one of its edges a tree falls into two parts, and the best other edge between these takes
+// its place. Such edges are found for all places by one pass up the tree: the row of a vertex holds
+// the best edges from its subtree to all other vertices.
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "families/spanning_trees.h"
@@ -19,11 +20,11 @@ class ExchangesOf<SpanningTrees> {
   public:
     static constexpr bool kKnown = true;
 
-    // The best tree that has the edges marked as fixed, and not those of `without`.
+    // The best tree that has its fixed edges, and none of those in `without`.
     struct Known {
-        std::vector<int32_t> parent;  // of every vertex in the tree rooted at vertex 0
-        std::vector<uint8_t> fixed;   // the edge above a vertex
-        std::vector<int64_t> without;
+        std::vector<size_t> parent;   // of every vertex in the tree rooted at vertex 0
+        std::vector<uint8_t> fixed;   // whether the edge above a vertex is
+        std::vector<size_t> without;  // cells of the scores
     };
 
     ExchangesOf(SpanningTrees& family, const double* table)
@@ -32,49 +33,46 @@ class ExchangesOf<SpanningTrees> {
         const double* from = table + 1;
         for (size_t v = 0; v < count_; ++v)
             for (size_t u = 0; u < v; ++u, from += 2)
-                scores_[v * count_ + u] = scores_[u * count_ + v] = *from;
+                scores_[cell(v, u)] = scores_[cell(u, v)] = *from;
     }
 
     bool first(Known& tree) {
         std::vector<int16_t> code(static_cast<size_t>(family_.slots));
         if (!family_(Thread{}, table_, code.data())) return false;
-        tree.parent.assign(family_.parent, family_.parent + count_);
-        tree.parent[0] = 0;
+        tree.parent.assign(count_, 0);
+        for (size_t v = 1; v < count_; ++v) tree.parent[v] = static_cast<size_t>(family_.parent[v]);
         tree.fixed.assign(count_, 0);
         return true;
     }
 
     double total(const Known& tree) const {
         double sum = 0;
-        for (size_t v = 1; v < count_; ++v) sum += scores_[cell(v, parent(tree, v))];
+        for (size_t v = 1; v < count_; ++v) sum += scores_[cell(v, tree.parent[v])];
         return sum;
     }
 
     void write(const Known& tree, std::vector<int16_t>& code) const {
         code.assign(static_cast<size_t>(family_.slots), 0);
         for (size_t v = 1; v < count_; ++v) {
-            size_t u = parent(tree, v), high = std::max(u, v), low = std::min(u, v);
+            size_t high = std::max(v, tree.parent[v]), low = std::min(v, tree.parent[v]);
             code[high * (high - 1) / 2 + low] = 1;
         }
     }
 
-    // Places are vertices: the edge above one is changed.
+    // Places are vertices: the edge above one changes.
     template <class See>
     void each(const Known& tree, double limit, See see) {
         sort(tree);
-        rows_ = scores_;
-        for (int64_t e : tree.without) forbid(rows_, static_cast<size_t>(e));
-        for (size_t v = 1; v < count_; ++v) forbid(rows_, cell(v, parent(tree, v)));
+        begin_rows(tree);
+        for (size_t v = 1; v < count_; ++v) forbid(cell(v, tree.parent[v]));
         for (size_t c = count_ - 1; c > 0; --c) {
             if (c % kPoll == 0) poll();
-            size_t v = order_[c], above = parent(tree, v);
+            size_t v = order_[c], above = tree.parent[v];
             double *row = &rows_[cell(v, 0)], *into = &rows_[cell(above, 0)];
             for (size_t i = c; i < c + below_[v]; ++i) row[order_[i]] = kForbidden;
             double best = kForbidden;
-            for (size_t u = 0; u < count_; ++u) {
-                best = row[u] > best ? row[u] : best;
-                into[u] = row[u] > into[u] ? row[u] : into[u];
-            }
+            for (size_t u = 0; u < count_; ++u) best = row[u] > best ? row[u] : best;
+            for (size_t u = 0; u < count_; ++u) into[u] = row[u] > into[u] ? row[u] : into[u];
             double drop = scores_[cell(v, above)] - best;
             if (!tree.fixed[v] && drop < limit) limit = see(drop, static_cast<int>(v));
         }
@@ -82,22 +80,21 @@ class ExchangesOf<SpanningTrees> {
 
     Known exchange(const Known& from, int at) {
         Known tree = from;
-        size_t v = static_cast<size_t>(at);
-        for (size_t u = 1; u < v; ++u) tree.fixed[u] = 1;
-        tree.without.push_back(static_cast<int64_t>(cell(v, parent(tree, v))));
-        rows_ = scores_;
-        for (int64_t e : tree.without) forbid(rows_, static_cast<size_t>(e));
-        below_.assign(count_, 0);
-        for (size_t w = 1; w < count_; ++w) {
+        size_t v = static_cast<size_t>(at), inside = v, outside = 0;
+        std::fill(tree.fixed.begin() + 1, tree.fixed.begin() + at, uint8_t{1});
+        tree.without.push_back(cell(v, tree.parent[v]));
+        begin_rows(tree);
+        std::vector<bool> is_below(count_);
+        for (size_t w = 0; w < count_; ++w) {
             size_t u = w;
-            while (u != v && u != 0) u = parent(tree, u);
-            below_[w] = u == v;
+            while (u != v && u != 0) u = tree.parent[u];
+            is_below[w] = u == v;
         }
-        size_t inside = v, outside = 0;
+        double best = kForbidden;
         for (size_t w = 1; w < count_; ++w)
-            for (size_t u = 0; below_[w] && u < count_; ++u)
-                if (!below_[u] && rows_[cell(w, u)] > rows_[cell(inside, outside)])
-                    inside = w, outside = u;
+            for (size_t u = 0; is_below[w] && u < count_; ++u)
+                if (!is_below[u] && rows_[cell(w, u)] > best)
+                    best = rows_[cell(w, u)], inside = w, outside = u;
         hang(tree, v, inside, outside);
         return tree;
     }
@@ -110,48 +107,48 @@ class ExchangesOf<SpanningTrees> {
     std::vector<double> scores_;  // (vertices, vertices)
     std::vector<double> rows_;    // scratch of that shape
     std::vector<size_t> order_;   // vertices, each followed by those below it
-    std::vector<size_t> below_;   // number of vertices in a subtree
+    std::vector<size_t> below_;   // number of vertices of a subtree
 
     size_t cell(size_t v, size_t u) const { return v * count_ + u; }
-    static size_t parent(const Known& tree, size_t v) {
-        return static_cast<size_t>(tree.parent[v]);
+
+    // The scores of edges that a tree may take in exchange, and of its own.
+    void begin_rows(const Known& tree) {
+        rows_ = scores_;
+        for (size_t edge : tree.without) forbid(edge);
     }
 
-    void forbid(std::vector<double>& rows, size_t edge) const {
-        rows[edge] = rows[cell(edge % count_, edge / count_)] = kForbidden;
+    void forbid(size_t edge) {
+        rows_[edge] = rows_[cell(edge % count_, edge / count_)] = kForbidden;
     }
 
     void sort(const Known& tree) {
-        std::vector<size_t> child(count_, 0), sibling(count_, 0);
-        for (size_t v = count_ - 1; v > 0; --v)
-            sibling[v] = child[parent(tree, v)], child[parent(tree, v)] = v;
+        std::vector<size_t> child(count_, 0), sibling(count_, 0), open{0};
+        for (size_t v = 1; v < count_; ++v) {
+            sibling[v] = child[tree.parent[v]];
+            child[tree.parent[v]] = v;
+        }
         order_.clear();
-        for (size_t v = 0;;) {
-            order_.push_back(v);
-            if (child[v] == 0)
-                while (v > 0 && sibling[v] == 0) v = parent(tree, v);
-            else {
-                v = child[v];
-                continue;
-            }
-            if (v == 0) break;
-            v = sibling[v];
+        while (!open.empty()) {
+            order_.push_back(open.back());
+            open.pop_back();
+            for (size_t v = child[order_.back()]; v != 0; v = sibling[v]) open.push_back(v);
         }
         below_.assign(count_, 1);
-        for (size_t c = count_ - 1; c > 0; --c) below_[parent(tree, order_[c])] += below_[order_[c]];
+        for (size_t c = count_ - 1; c > 0; --c) below_[tree.parent[order_[c]]] += below_[order_[c]];
     }
 
-    // Turns the subtree of v around, so that `inside` is its root, and hangs it below `outside`.
+    // Makes `inside` the root of the subtree of v, and hangs it below `outside`. Edges that turn
+    // stay fixed or not.
     static void hang(Known& tree, size_t v, size_t inside, size_t outside) {
-        size_t above = outside;
+        size_t w = inside, above = outside, last;
         uint8_t fixed = 0;
-        for (size_t w = inside;;) {
-            size_t next = parent(tree, w);
-            uint8_t was_fixed = tree.fixed[w];
-            tree.parent[w] = static_cast<int32_t>(above), tree.fixed[w] = fixed;
-            if (w == v) return;
-            above = w, fixed = was_fixed, w = next;
-        }
+        do {
+            last = w;
+            w = tree.parent[last];
+            std::swap(fixed, tree.fixed[last]);
+            tree.parent[last] = above;
+            above = last;
+        } while (last != v);
     }
 };
 

@@ -38,10 +38,11 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
 
     For projective trees, binary trees, chains, segmentations, alignments and sets of items, the
     chart of the MAP oracle is filled once, and lists of best derivations grow as far as they are
-    read (Huang & Chiang 2005, "Better k-best parsing", algorithm 3). For non-projective trees,
-    spanning trees and matchings, the second best structure is found along with the best, and the
-    set of all others is split in two (Camerini, Fratta & Maffioli 1980; Gabow 1977; Chegireddy &
-    Hamacher 1987): `2 k - 2` oracle calls. Charts that do not fit in memory, and the kernels for
+    read (Huang & Chiang 2005, "Better k-best parsing", algorithm 3). For matchings and spanning
+    trees, one oracle call finds the best structure, and one pass over each known structure its best
+    exchanges (Murty 1968; Chegireddy & Hamacher 1987; Gabow 1977). For non-projective trees, the
+    second best structure is found along with the best, and the set of all others is split in two
+    (Camerini, Fratta & Maffioli 1980): `2 k - 2` oracle calls. Charts that do not fit in memory, and the kernels for
     GPUs, use the MAP oracle alone, at most `k` times the number of slots (Lawler 1972). The best
     structure is that of `map`; the order of other structures with equal scores is arbitrary, but
     always the same. `Rankings` have an algorithm of their own.
