@@ -42,10 +42,10 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
     trees, one oracle call finds the best structure, and one pass over each known structure its best
     exchanges (Murty 1968; Chegireddy & Hamacher 1987; Gabow 1977). For non-projective trees, the
     second best structure is found along with the best, and the set of all others is split in two
-    (Camerini, Fratta & Maffioli 1980): `2 k - 2` oracle calls. Charts that do not fit in memory, and the kernels for
-    GPUs, use the MAP oracle alone, at most `k` times the number of slots (Lawler 1972). The best
-    structure is that of `map`; the order of other structures with equal scores is arbitrary, but
-    always the same. `Rankings` have an algorithm of their own.
+    (Camerini, Fratta & Maffioli 1980): `2 k - 2` oracle calls. Charts that do not fit in memory,
+    and the kernels for GPUs, use the MAP oracle alone, at most `k` times the number of slots
+    (Lawler 1972). The best structure is that of `map`; the order of other structures with equal
+    scores is arbitrary, but always the same. `Rankings` have an algorithm of their own.
 
     Args:
         scores: (*batch, *parts), floating; as for `sparsemap`.
