@@ -71,21 +71,22 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
             f"more than {_LARGEST} entries; reduce k or split the batch"
         )
     with batch:
-        best = _kbest(scores.detach(), structure, k, lengths)
+        best = _kbest(scores.detach(), structure, k, lengths, event)
     return KBest(*(batch.restore(table) for table in best))
 
 
-def _kbest(scores: Tensor, structure: Structure, k: int, lengths: Tensor | None) -> KBest:
-    """`kbest` for one batch dimension."""
+def _kbest(
+    scores: Tensor, structure: Structure, k: int, lengths: Tensor | None, event: tuple[int, ...]
+) -> KBest:
+    """`kbest` for one batch dimension, of structures of shape `event`."""
     if isinstance(structure, NativeStructure) and not is_transformed(scores):
         batch = structure.padded("kbest", scores, lengths)
-        event = structure.event_shape(tuple(scores.shape[1:]))
         best = None if batch is None else _kernels.kbest(batch, event, k)
         if best is not None:
             count("map", best.calls)
             return KBest(best.structures, best.scores.to(scores.dtype))
     structures, totals, found, calls = on_values(
-        lambda x: _search(x, structure, k, lengths), scores
+        lambda x: _search(x, structure, k, lengths, event), scores
     )
     count("map", calls)
     rank = torch.arange(k, device=scores.device)
@@ -95,12 +96,11 @@ def _kbest(scores: Tensor, structure: Structure, k: int, lengths: Tensor | None)
 
 
 def _search(
-    scores: Tensor, structure: Structure, k: int, lengths: Tensor | None
+    scores: Tensor, structure: Structure, k: int, lengths: Tensor | None, event: tuple[int, ...]
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Structures (T, *event) ordered by instance, their scores (T,); sizes and calls, each (B,)."""
     if not isinstance(structure, NativeStructure):
         return _search_by_family(scores, structure, k, lengths)
-    event = structure.event_shape(tuple(scores.shape[1:]))
     batch = structure.native_batch(scores, lengths)
     shape = given_batch(len(scores))
     found = _native.kbest(*batch, prod(event), k, get_num_threads(), shape)
