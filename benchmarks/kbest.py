@@ -1,8 +1,9 @@
 """The k best structures: the time of `kbest(10)` against ten times one `map`, and torch-struct.
 
-    python benchmarks/kbest.py [--batch 32] [--k 10] [--repeats 20] [--without-peer] [--only chain]
+    python benchmarks/kbest.py [--batch 32] [--k 10] [--repeats 20]
+        [--without-peer] [--only chain] [--quick]
 
-The families are those of marginals.py, and some more; scores are float32, on one thread. Times are
+The families are those of rows.py, and some more; scores are float32, on one thread. Times are
 the best of the repeats, alternating. torch-struct (Rush 2020) finds the k best scores of some
 families, from potentials that need no gradient; it is timed once.
 
@@ -12,7 +13,6 @@ repeat, or if torch-struct finds others; never because of a time.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -20,10 +20,9 @@ from functools import partial
 
 import torch
 import torch_struct
-from marginals import Row, best_times, rows
-from rich.console import Console
 from rich.table import Table
-from timing import target, threads
+from rows import Row, arguments, best_times, drawn, rows, run
+from timing import target
 from torch import Tensor
 
 import sparsewood as sp
@@ -88,8 +87,7 @@ def compare(
     table = Table(*columns, title=f"batch of {batch}, one thread")
     wrong = []
     for row in found:
-        generator = torch.Generator().manual_seed(0)
-        scores = torch.randn(batch, *row.shape, generator=generator)
+        scores = drawn(row, batch)
         calls = [partial(best, row, scores), partial(ours, row, scores, k)]
         peer, theirs_ms = None, ""
         if row.peer in peers:
@@ -106,21 +104,17 @@ def compare(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--batch", type=int, default=32)
+    parser = arguments(__doc__)
     parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--without-peer", action="store_true")
-    parser.add_argument("--only", nargs="+", default=[""], help="how the names to take begin")
-    options = parser.parse_args()
-    found = [row for row in all_rows() if row.name.startswith(tuple(options.only))]
-    with threads(1):
-        peers = () if options.without_peer else PEERS
-        table, wrong = compare(found, options.batch, options.k, options.repeats, peers)
-    Console(width=None if sys.stdout.isatty() else 120).print(table)
-    if wrong:
-        print(f"not the k best: {', '.join(wrong)}", file=sys.stderr)
-    return 1 if wrong else 0
+    o = parser.parse_args()
+    peers = () if o.without_peer else PEERS
+    return run(
+        o,
+        all_rows(),
+        lambda found: compare(found, o.batch, o.k, o.repeats, peers),
+        "not the k best",
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Exact samples: the time of `sample(4)` against that of the marginals, and against torch-struct.
 
-    python benchmarks/samples.py [--batch 32] [--repeats 20] [--device cuda] [--only projective]
+    python benchmarks/samples.py [--batch 32] [--repeats 20] [--device cuda]
+        [--only projective] [--quick]
 
-The families and scores are those of marginals.py; the time of the marginals includes log Z, of
+The families and scores are those of rows.py; the time of the marginals includes log Z, of
 scores that need no gradient. Times are the best of the repeats, alternating. The run fails if the
 mean of samples is not within six standard errors of the marginals, never because of a time.
 torch-struct draws ten samples at a time and keeps four; it has none of non-projective trees.
@@ -10,17 +11,14 @@ torch-struct draws ten samples at a time and keeps four; it has none of non-proj
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from functools import partial
 
-import torch
 import torch_struct
-from marginals import Row, best_times, rows
-from rich.console import Console
 from rich.table import Table
-from timing import target, threads
+from rows import Row, arguments, best_times, drawn, rows, run
+from timing import target
 from torch import Tensor
 
 import sparsewood as sp
@@ -32,7 +30,7 @@ OURS_ALONE = ("NonProjectiveDependencyCRF", "SemiMarkovCRF")
 
 
 def all_rows() -> list[Row]:
-    """Those of marginals.py, spanning trees besides."""
+    """Those of rows.py, spanning trees besides."""
     trees = [Row(f"spanning trees n={n}", sp.SpanningTrees(), (n, n)) for n in (20, 40)]
     return rows() + trees
 
@@ -70,8 +68,7 @@ def compare(found: list[Row], batch: int, repeats: int, device: str) -> tuple[Ta
     )  # fmt: skip
     wrong = []
     for row in found:
-        generator = torch.Generator().manual_seed(0)
-        scores = torch.randn(batch, *row.shape, generator=generator).to(device)
+        scores = drawn(row, batch).to(device)
         if not is_exact(row, scores):
             wrong.append(row.name)
         dist = sp.marginals(scores, row.structure)
@@ -86,19 +83,15 @@ def compare(found: list[Row], batch: int, repeats: int, device: str) -> tuple[Ta
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--repeats", type=int, default=20)
+    parser = arguments(__doc__)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", nargs="+", default=[""], help="how the names to take begin")
-    options = parser.parse_args()
-    found = [row for row in all_rows() if row.name.startswith(tuple(options.only))]
-    with threads(1):
-        table, wrong = compare(found, options.batch, options.repeats, options.device)
-    Console(width=None if sys.stdout.isatty() else 120).print(table)
-    if wrong:
-        print(f"samples differ from the marginals: {', '.join(wrong)}", file=sys.stderr)
-    return 1 if wrong else 0
+    o = parser.parse_args()
+    return run(
+        o,
+        all_rows(),
+        lambda found: compare(found, o.batch, o.repeats, o.device),
+        "samples differ from the marginals",
+    )
 
 
 if __name__ == "__main__":

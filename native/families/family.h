@@ -28,13 +28,13 @@
 //
 // - propose(g, table): the number of structures that span the solution for `table`; 0: unknown.
 // - proposed(g, c, code): structure number c, requested in increasing order. They should be
-// affinely
-//   independent; the solver starts from them, computes their weights and certifies the solution.
+//   affinely independent; the solver starts from them, computes their weights and certifies the
+//   solution.
 //
-// The k best (kbest.h) of a family without a chart use the MAP oracle and fix(): slots are fixed, and
-// options are excluded by forbidding table[base(slot) + option], the empty option included. If fix()
-// keeps too many structures, some are listed twice; if too few, some are lost. sparsewood.testing
-// detects both. They take less time for a family that also has, for Thread only:
+// The k best (kbest.h) of a family without a chart or exchanges use the MAP oracle and fix(): slots
+// are fixed, and options are excluded by forbidding table[base(slot) + option], the empty option
+// included. If fix() keeps too many structures, some are listed twice; if too few, some are lost.
+// sparsewood.testing detects both. They take less time for a family that also has, for Thread only:
 //
 // - best_two(table, code, second): the MAP oracle, which also finds how much less the second best
 //   structure scores, and a slot in which it differs.

@@ -67,24 +67,6 @@ struct Matching : Bipartite<Partial> {
         return g.sum(found) > 0;
     }
 
-#ifndef __CUDACC_RTC__
-    // The second best matching differs from the best in one cycle of exchanges, or in one path from
-    // an option that becomes free to one that was (Chegireddy & Hamacher 1987, "Algorithms for
-    // finding K-best perfect matchings"). By the prices no exchange gains; the cheapest cycle through
-    // each slot is looked for while it may be the cheapest of all, without the slots done before.
-    bool best_two(const double* table, int16_t* code, Second& found) {
-        if (!match(Thread{}, table, code)) return false;
-        found = Second();
-        if (Partial) owner[0] = -1;
-        if (Partial || slots < width) find_path_of_exchanges(table, code, found);
-        for (int i = 0; i < slots; ++i) {
-            if (i % 16 == 15) poll();
-            if (!Partial || code[i] != 0) find_cycle(table, code, i, found);
-        }
-        return true;
-    }
-#endif
-
     // A slot of a that moves to its option in b forces that option's owner in a to move to its own
     // option in b, and so on until an option is free (a path) or the first slot is reached (a
     // cycle). Cycles, and paths from any of their slots on, can be exchanged separately.
@@ -141,72 +123,6 @@ struct Matching : Bipartite<Partial> {
   private:
     static constexpr double kDone = -kForbidden;
     static constexpr int kPoll = 256;  // rows that are read between two polls
-
-#ifndef __CUDACC_RTC__
-    // What a slot loses in an exchange for an option.
-    double loss(const double* row, int own, int j) const {
-        double less = row[own] - price[own] - (row[j] - price[j]);
-        return less > 0 ? less : 0;
-    }
-
-    // Lowers `value`, the cost of the exchanges that free the owner of an open option: slot i takes
-    // it, which was freed at `cost`.
-    void see_options(const double* row, int own, double cost) {
-        double best = row[own] - price[own];
-        for (int j = 0; j < width; ++j) {
-            double less = best - (row[j] - open[j]);
-            double x = cost + (less > 0 ? less : 0);
-            value[j] = x < value[j] ? x : value[j];
-        }
-    }
-
-    // Closes the open option of least value, if that is below `limit`; -1: there is none.
-    int cheapest(double limit, double& cost) {
-        cost = kDone;
-        for (int j = 0; j < width; ++j) cost = value[j] < cost ? value[j] : cost;
-        if (!(cost < limit)) return -1;
-        int at = 0;
-        while (value[at] != cost) ++at;
-        open[at] = value[at] = kDone;
-        return at;
-    }
-
-    // Cycles through slot `start` and later ones.
-    void find_cycle(const double* table, const int16_t* code, int start, Second& found) {
-        for (int j = 0; j < width; ++j) {
-            open[j] = owner[j] > start ? price[j] : kDone;
-            value[j] = kDone;
-        }
-        double cost = 0;
-        see_options(table + base(start), code[start], cost);
-        for (int at; (at = cheapest(found.drop, cost)) >= 0;) {
-            int i = owner[at];
-            found.see(cost + loss(table + base(i), at, code[start]), start);
-            see_options(table + base(i), at, cost);
-        }
-    }
-
-    // The prices of free options are 0, and no slot prefers one: freeing an option costs its price.
-    void find_path_of_exchanges(const double* table, const int16_t* code, Second& found) {
-        for (int j = 0; j < width; ++j) {
-            open[j] = owner[j] >= 0 ? price[j] : kDone;
-            value[j] = owner[j] >= 0 && price[j] > 0 ? price[j] : open[j] == kDone ? kDone : 0;
-        }
-        for (int i = 0; Partial && i < slots; ++i)
-            if (code[i] == 0) end_path(table, i, 0, 0, found);
-        double cost = 0;
-        for (int at; (at = cheapest(found.drop, cost)) >= 0;)
-            end_path(table, owner[at], at, cost, found);
-    }
-
-    // Slot i, whose option was freed at `cost`, takes a free option, or one that is freed for it.
-    void end_path(const double* table, int i, int own, double cost, Second& found) {
-        const double* row = table + base(i);
-        for (int j = 0; j < width; ++j)
-            if (owner[j] < 0 && j != own) found.see(cost + loss(row, own, j), i);
-        see_options(row, own, cost);
-    }
-#endif
 
     template <class G>
     SPARSEWOOD_HD bool match(const G& g, const double* table, int16_t* code) {

@@ -16,21 +16,14 @@ struct SpanningTrees {
     double* key;     // (vertices) the score of the best edge to the tree, kForbidden inside it
     int32_t* link;   // (vertices) the other end of that edge, -1 inside the tree; for cross() too
     int32_t* order;  // for cross(): (2 vertices) edges in exactly one of two trees, the best first
-    // Of the last tree:
-    int32_t* joined;  // (vertices) in the order in which they joined it
-    int32_t* parent;  // (vertices)
-    double* least;    // for best_two(): (vertices) the least edge on the path to a vertex
-    int32_t* weak;    // (vertices) the lower end of that edge
+    int32_t* parent;  // (vertices) in the last tree, rooted at vertex 0
 
     SPARSEWOOD_HD int64_t base(int slot) const { return 2 * int64_t(slot); }
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         key = arena.take<double>(vertices);
         link = arena.take<int32_t>(vertices);
-        joined = arena.take<int32_t>(vertices);
         parent = arena.take<int32_t>(vertices);
-        least = arena.take<double>(vertices);
-        weak = arena.take<int32_t>(vertices);
     }
 
     SPARSEWOOD_HD void lay_out_cross(Arena& arena) {
@@ -59,7 +52,7 @@ struct SpanningTrees {
             g.sync();
             if (g.leader()) {
                 code[edge(last, link[last])] = 1;
-                joined[count] = last, parent[last] = link[last];
+                parent[last] = link[last];
                 key[last] = kForbidden, link[last] = -1;
             }
             g.sync();
@@ -69,25 +62,6 @@ struct SpanningTrees {
             forbidden += table[base(e) + code[e]] == kForbidden;
         return g.sum(forbidden) == 0;
     }
-
-#ifndef __CUDACC__
-    // The second best tree has one other edge, in place of one on the path between its ends (Gabow
-    // 1977, "Two algorithms for generating weighted spanning trees in order").
-    bool best_two(const double* table, int16_t* code, Second& found) {
-        if (!(*this)(Thread{}, table, code)) return false;
-        found = Second();
-        joined[0] = parent[0] = 0;
-        for (int v = 1; v < vertices; ++v) {
-            if (v % kPoll == 0) poll();
-            find_least(table, v);
-            const double* row = table + base(edge(v, 0)) + 1;
-            for (int u = 0; u < v; ++u)
-                if (parent[u] != v && parent[v] != u && least[u] - row[2 * u] < found.drop)
-                    found.see(least[u] - row[2 * u], edge(weak[u], parent[weak[u]]));
-        }
-        return true;
-    }
-#endif
 
     // Keeps common edges, and chooses the best of the others (Kruskal 1956).
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
@@ -180,32 +154,6 @@ struct SpanningTrees {
     static SPARSEWOOD_HD double value(const double* cells) {
         return cells[0] == kForbidden ? -kForbidden : cells[1];
     }
-
-#ifndef __CUDACC__
-    // The score of the edge above a vertex, infinite if it must be in the tree.
-    double removable(const double* table, int v) const {
-        return value(table + base(edge(v, parent[v])));
-    }
-
-    // The least edge on the path from `from` to every vertex: first to those above it.
-    void find_least(const double* table, int from) {
-        for (int v = 0; v < vertices; ++v) weak[v] = -1;
-        least[from] = -kForbidden, weak[from] = from;
-        for (int v = from; v != 0; v = parent[v]) extend(table, v, v, parent[v]);
-        for (int c = 1; c < vertices; ++c) {
-            int v = joined[c];
-            if (weak[v] < 0) extend(table, v, parent[v], v);
-        }
-    }
-
-    // From one end of the edge above `v` to the other.
-    void extend(const double* table, int v, int one, int other) {
-        double score = removable(table, v);
-        bool lower = score < least[one];
-        least[other] = lower ? score : least[one];
-        weak[other] = lower ? v : weak[one];
-    }
-#endif
 
     // Joins the trees of i and j in the forest `link`; false if they were in the same tree.
     SPARSEWOOD_HD bool join(int i, int j) {

@@ -126,10 +126,9 @@ struct Thread {
         m = m.max(o);
         double best = m.v[0] > m.v[1] ? m.v[0] : m.v[1];
         for (; i < n; ++i) best = a[i] > best ? a[i] : best;
-        if (best == kForbidden) return -1;
-        for (i = 0; a[i] != best; ++i) {
-        }
-        return i;
+        int at = -1;
+        for (i = n; i-- > 0;) at = a[i] >= best ? i : at;  // a search would mispredict its end
+        return best == kForbidden ? -1 : at;
     }
 
     static int argmax(double x, int at) { return x == kForbidden ? -1 : at; }

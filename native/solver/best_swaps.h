@@ -1,7 +1,6 @@
 // The k best structures of a family that finds the second best of a set along with the best
 // (`best_two` in families/family.h): Hamacher & Queyranne 1985, "K best solutions to combinatorial
-// optimization problems"; for arborescences Camerini, Fratta & Maffioli 1980, for spanning trees
-// Gabow 1977.
+// optimization problems"; for arborescences Camerini, Fratta & Maffioli 1980.
 //
 // A piece is a set of structures whose best is known, with the score of its second best and a slot
 // in which the two differ. The piece with the highest such score is split at that slot: structures

@@ -1,5 +1,5 @@
-// The k best structures of an instance: by the chart of the family, by its second best structures,
-// or by Lawler's algorithm.
+// The k best structures of an instance: by the chart of the family, by its best exchanges, by its
+// second best structures, or by Lawler's algorithm.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,8 @@
 #include "solver/chart_search.h"
 #include "solver/instance.h"
 #include "solver/lawler.h"
+#include "solver/matching_exchanges.h"
+#include "solver/tree_exchanges.h"
 
 namespace sparsewood {
 
@@ -77,6 +79,8 @@ class Ranker {
     int64_t find(int64_t k) {
         if constexpr (kHasChart) {
             if (k > 1 && chart_.begin(family_, table_, k)) return take(chart_, k);
+        } else if constexpr (ExchangesOf<Family>::kKnown) {
+            if (k > 1) return take(BestExchanges<Family>(family_, table_, k), k);
         } else if constexpr (HasBestTwo<Family>::value) {
             if (k > 1) return take(BestSwaps<Family>(family_, table_), k);
         }

@@ -38,7 +38,7 @@ class Path {
         for (size_t c = 0; c < tilt_.size(); ++c)
             tilt_[c] = Family::kEmpty && static_cast<int>(c) % family().width == 0
                            ? 0
-                           : kTilt * Solver<Family>::fraction(static_cast<int64_t>(c));
+                           : kTilt * fraction(static_cast<int64_t>(c));
     }
 
     // Follows the path to its end. grow(): enlarges the active set. solve_at(s, most): replaces it

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "solver/crosses.h"
+#include "solver/start.h"
 
 namespace sparsewood {
 
@@ -142,14 +143,6 @@ struct Solver {
         certify(g);
     }
 
-    // A fixed pseudo-random number in [0, 1) for each part (the finaliser of MurmurHash3).
-    static SPARSEWOOD_HD double fraction(int64_t part) {
-        uint32_t x = static_cast<uint32_t>(part) + 1;
-        x = (x ^ (x >> 16)) * 0x85ebca6bu;
-        x = (x ^ (x >> 13)) * 0xc2b2ae35u;
-        return (x ^ (x >> 16)) / 4294967296.0;
-    }
-
   private:
     static constexpr double kTilt = 1e-12;   // far above rounding, far below any tolerance
     static constexpr int kIdle = 3;          // rounds without improvement at which to end
@@ -172,24 +165,11 @@ struct Solver {
 
     template <class G>
     SPARSEWOOD_HD bool start(const G& g) {
-        if (proposals > 0)
-            proposed(family(), g, 0, set.origin, 0);
-        else if (!ask(g, set.theta, set.origin))
+        if (!begin_set(g, set, proposals, [&](int16_t* h) { return ask(g, set.theta, h); }))
             return false;
-        for (int i = set.codes.slots + g.lane(); i < set.codes.stride; i += g.size())
-            entering[i] = 0;
-        set.begin(g);
+        add_proposals(g, set, proposals, entering);
         level = proposals > 0;
-        for (int c = 1; c < proposals; ++c) {
-            proposed(family(), g, c, entering, 0);
-            set.append_next(g, entering, c == 1);
-        }
-        // The penalised cells distinguish structures, so it suffices to tilt these.
-        int64_t count = penalised_cells(family());
-        for (int64_t c = g.lane(); c < count; c += g.size()) {
-            bool empty = Family::kEmpty && c % family().width == 0;
-            tilted[c] = empty ? 0 : set.theta[c] + tilt() * fraction(c);
-        }
+        break_ties(g, family(), set.theta, tilt(), tilted);
         restore(g);
         return true;
     }

@@ -43,7 +43,8 @@ def test_the_gradient_is_that_of_the_algorithm(family: str, noise: str) -> None:
 
     theta, generator = scores.repeat_interleave(3, 0), torch.Generator().manual_seed(5)
     if noise == "sum-of-gamma":
-        e = _noise.sum_of_gamma(theta, small.best(theta).flatten(1).sum(-1), generator)
+        k = small.best(theta).flatten(1).sum(-1)
+        e = _noise.sum_of_gamma(theta, k, generator, small.allowed(theta))
     else:
         e = getattr(_noise, noise)(theta, generator)
     wanted = torch.zeros_like(scores)

@@ -54,3 +54,11 @@ def test_each_row_has_its_own_k() -> None:
     variance = sum(1 / i**2 for i in range(1, 11))
     for row, k in zip(drawn, (1, 10), strict=True):
         assert abs(row.var() - variance / k) < 0.1 * variance / k
+
+
+def test_only_the_values_asked_for_are_drawn() -> None:
+    k, where = torch.tensor([2, 5]), torch.tensor([[True, False, True], [False, True, True]])
+    some = _noise.sum_of_gamma(torch.empty(2, 3), k, generator(), where)
+    same = _noise.sum_of_gamma(torch.empty(4), torch.tensor([2, 2, 5, 5]), generator())
+    assert torch.equal(some[where], same)
+    assert not some[~where].any()

@@ -100,6 +100,33 @@ def test_as_many_calls_of_the_oracle_find_the_same(name: str) -> None:
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("structure", "size"),
+    [
+        (sp.Matching(), (6, 6)),
+        (sp.Matching(), (4, 6)),
+        (sp.Matching(partial=True), (5, 4)),
+        (sp.SpanningTrees(), (6,)),
+    ],
+    ids=["square", "rectangle", "partial", "spanning"],
+)
+@pytest.mark.parametrize("kind", ["normal", "integers", "forbidden"])
+def test_exchanges_of_exchanges(
+    structure: NativeStructure, size: tuple[int, ...], kind: str
+) -> None:
+    """Hundreds of structures, each an exchange away from another one: those of a list of all."""
+    shape = size if len(size) == 2 else (*size, *size)
+    every = structure.enumerate(*size)
+    scores = draw_scores(kind, 3, shape, seed=8)
+    parts = structure.indicator(every, shape).flatten(1)
+    there = torch.where(parts.bool(), scores.flatten(1)[:, None], 0).sum(-1)
+    k = min(400, len(every))
+    found = sp.kbest(scores, structure, k)
+    torch.testing.assert_close(found.scores, there.topk(k).values, rtol=0, atol=1e-10)
+    for structures, kept in zip(found.structures, found.scores.isfinite(), strict=True):
+        assert len(structures[kept].unique(dim=0)) == kept.sum()
+
+
 @every_family
 def test_among_equals_map_is_the_first(name: str) -> None:
     family = FAMILIES[name]

@@ -3,9 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+import torch
 from torch import Tensor
 
 from sparsewood._internal.numbers import check_choice, check_real, check_whole
+from sparsewood._internal.transforms import is_transformed
 from sparsewood.estimators import _noise
 from sparsewood.estimators._instances import Instances
 from sparsewood.estimators.base import Estimator, GradientThrough, Problem
@@ -83,4 +85,7 @@ def perturbed(instances: Instances, tau: float, noise: Noise, problem: Problem) 
         return theta + tau * _noise.gumbel(theta, generator)
     once = replace(instances, copies=1)
     k = (once.best_parts(once.theta) != 0).flatten(1).sum(-1).clamp(min=1)
-    return theta + tau * _noise.sum_of_gamma(theta, instances.rows(k), generator)
+    # Elsewhere the number of values has to be known beforehand.
+    counts = theta.device.type == "cpu" and not torch.compiler.is_compiling()
+    where = instances.rows(instances.allowed) if counts and not is_transformed(theta) else None
+    return theta + tau * _noise.sum_of_gamma(theta, instances.rows(k), generator, where)

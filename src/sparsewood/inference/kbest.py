@@ -38,13 +38,14 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
 
     For projective trees, binary trees, chains, segmentations, alignments and sets of items, the
     chart of the MAP oracle is filled once, and lists of best derivations grow as far as they are
-    read (Huang & Chiang 2005, "Better k-best parsing", algorithm 3). For non-projective trees,
-    spanning trees and matchings, the second best structure is found along with the best, and the
-    set of all others is split in two (Camerini, Fratta & Maffioli 1980; Gabow 1977; Chegireddy &
-    Hamacher 1987): `2 k - 2` oracle calls. Charts that do not fit in memory, and the kernels for
-    GPUs, use the MAP oracle alone, at most `k` times the number of slots (Lawler 1972). The best
-    structure is that of `map`; the order of other structures with equal scores is arbitrary, but
-    always the same. `Rankings` have an algorithm of their own.
+    read (Huang & Chiang 2005, "Better k-best parsing", algorithm 3). For matchings and spanning
+    trees, one oracle call finds the best structure, and one pass over each known structure its best
+    exchanges (Murty 1968; Chegireddy & Hamacher 1987; Gabow 1977). For non-projective trees, the
+    second best structure is found along with the best, and the set of all others is split in two
+    (Camerini, Fratta & Maffioli 1980): `2 k - 2` oracle calls. Charts that do not fit in memory,
+    and the kernels for GPUs, use the MAP oracle alone, at most `k` times the number of slots
+    (Lawler 1972). The best structure is that of `map`; the order of other structures with equal
+    scores is arbitrary, but always the same. `Rankings` have an algorithm of their own.
 
     Args:
         scores: (*batch, *parts), floating; as for `sparsemap`.
@@ -70,21 +71,22 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
             f"more than {_LARGEST} entries; reduce k or split the batch"
         )
     with batch:
-        best = _kbest(scores.detach(), structure, k, lengths)
+        best = _kbest(scores.detach(), structure, k, lengths, event)
     return KBest(*(batch.restore(table) for table in best))
 
 
-def _kbest(scores: Tensor, structure: Structure, k: int, lengths: Tensor | None) -> KBest:
-    """`kbest` for one batch dimension."""
+def _kbest(
+    scores: Tensor, structure: Structure, k: int, lengths: Tensor | None, event: tuple[int, ...]
+) -> KBest:
+    """`kbest` for one batch dimension, of structures of shape `event`."""
     if isinstance(structure, NativeStructure) and not is_transformed(scores):
         batch = structure.padded("kbest", scores, lengths)
-        event = structure.event_shape(tuple(scores.shape[1:]))
         best = None if batch is None else _kernels.kbest(batch, event, k)
         if best is not None:
             count("map", best.calls)
             return KBest(best.structures, best.scores.to(scores.dtype))
     structures, totals, found, calls = on_values(
-        lambda x: _search(x, structure, k, lengths), scores
+        lambda x: _search(x, structure, k, lengths, event), scores
     )
     count("map", calls)
     rank = torch.arange(k, device=scores.device)
@@ -94,12 +96,11 @@ def _kbest(scores: Tensor, structure: Structure, k: int, lengths: Tensor | None)
 
 
 def _search(
-    scores: Tensor, structure: Structure, k: int, lengths: Tensor | None
+    scores: Tensor, structure: Structure, k: int, lengths: Tensor | None, event: tuple[int, ...]
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Structures (T, *event) ordered by instance, their scores (T,); sizes and calls, each (B,)."""
     if not isinstance(structure, NativeStructure):
         return _search_by_family(scores, structure, k, lengths)
-    event = structure.event_shape(tuple(scores.shape[1:]))
     batch = structure.native_batch(scores, lengths)
     shape = given_batch(len(scores))
     found = _native.kbest(*batch, prod(event), k, get_num_threads(), shape)

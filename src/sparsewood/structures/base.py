@@ -12,16 +12,12 @@ from sparsewood._internal.batch import given_batch, given_shape
 from sparsewood._internal.lengths import check_lengths
 from sparsewood._internal.transforms import is_transformed, on_values
 from sparsewood.structures import _kernels, _oracle
+from sparsewood.structures._perceptron import search
 from sparsewood.structures.recursions import SampledTotal, Shifted, Total, logsumexp
-from sparsewood.structures.recursions.chart_sums import (
-    Chart,
-    chart_samples,
-    chart_sums,
-)
+from sparsewood.structures.recursions.chart_sums import Chart, chart_samples, chart_sums
 
 WORDS_MAX = 32_767  # native trees store positions in 16 bits
 _PARTS_MAX = 2**30  # the native solver counts the scores of an instance in 32 bits
-_ROUNDS = 1000  # of the search for scores that single out a member with given parts
 
 
 class Native(NamedTuple):
@@ -148,17 +144,7 @@ class Structure(ABC):
         """The members with the parts (T, *parts); any members where there are none."""
         if self.binary:
             return self.argmax(2 * parts - 1, lengths)
-        shape, potentials = tuple(parts.shape[1:]), parts.clone()
-        found = self.argmax(potentials, lengths)
-        for _ in range(_ROUNDS):
-            missed = parts - self.indicator(found, shape)
-            rows = missed.flatten(1).any(-1).nonzero()[:, 0]
-            if len(rows) == 0:
-                break
-            potentials[rows] += missed[rows]  # the perceptron
-            own = None if lengths is None else lengths.to(rows.device)[rows]
-            found[rows] = self.argmax(potentials[rows], own)
-        return found
+        return search(self.argmax, self.indicator, parts, lengths)
 
     # The size arguments depend on the family: (n), (n, labels), ...
 
