@@ -285,6 +285,11 @@ class Structure(ABC):
         """The family of the native solver. None: use the generic solver."""
         return None
 
+    @property
+    def has_native_solver(self) -> bool:
+        """Whether the native solver serves the family: it has 0/1 parts only."""
+        return self.native is not None and self.binary
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
