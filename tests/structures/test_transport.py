@@ -37,7 +37,12 @@ FUZZED = [
 
 class TestSquare(Square, StructureConformance):
     structure = sp.Transport(2, 2, row_least=0, column_least=1)
-    sizes = (1, 3)
+    sizes = (1, 2)
+
+
+@pytest.mark.full
+class TestThreeOfEach(TestSquare):
+    sizes = (3, 3)
 
 
 @pytest.mark.full
@@ -67,7 +72,12 @@ class TestFlows(Square, StructureConformance):
     """Parts that are numbers."""
 
     structure = sp.Transport(2, 2, pair_capacity=None)
-    sizes = (1, 3)
+    sizes = (1, 2)
+
+
+@pytest.mark.full
+class TestLargerFlows(TestFlows):
+    sizes = (3, 3)
 
 
 @pytest.mark.full
@@ -92,9 +102,9 @@ def transports(draw: st.DrawFn, n: int, m: int, most: int = 3) -> sp.Transport:
         if fewest == "none":
             least.append(None)
         elif isinstance(most_of_each, int):
-            least.append(min(most_of_each, fewest == "one"))
+            least.append(min(most_of_each, int(fewest == "one")))
         else:
-            least.append([min(one, fewest == "one") for one in most_of_each])
+            least.append([min(one, int(fewest == "one")) for one in most_of_each])
     pairs = draw(st.sampled_from([1, 1, 2, None]))
     return sp.Transport(
         given[0], given[1], row_least=least[0], column_least=least[1], pair_capacity=pairs

@@ -62,6 +62,7 @@ _KINDS = {
     "semi_markov": _Kind("segments", _first, labels=1),
     "binary_trees": _Kind("brackets", _square, labels=2),
     "matching": _Kind("links", _first),
+    "transport": _Kind("links", _first),
     "alignment": _Kind("links", _first),
     "monotone": _Kind("links", _first),
     "paths": _Kind("items", _first),
@@ -145,6 +146,11 @@ def problem(
     if structure.costs_only:
         raise ValueError(
             f"live: scores of {structure} are costs, which cannot be dragged above 0; "
+            "draw its posterior with show(post)"
+        )
+    if not structure.has_native_solver:
+        raise ValueError(
+            f"live: expected a family whose parts are 0 or 1, got {structure}; "
             "draw its posterior with show(post)"
         )
     kind, family = _KINDS[structure.native.name], family_of(structure, names, "live")

@@ -76,25 +76,28 @@ class LossConformance(Instances):
         gold = everything[:3]
         certain = 50 * (2 * self.structure.indicator(gold, self.shape(n)) - 1)
         if not self.structure.binary:
-            certain = self._certain(self.structure.indicator(everything, self.shape(n)))[:3]
+            found = self._certain(self.structure.indicator(everything, self.shape(n)))
+            gold, certain = everything[list(found)], torch.stack(list(found.values()))
         for loss in self.losses:
             zero = loss(certain, gold, self.structure, reduction="none")
             assert_close(zero, torch.zeros_like(zero), rtol=0, atol=1e-9)
 
     @staticmethod
-    def _certain(parts: Tensor) -> Tensor:
-        """Scores (count, *parts) for which each structure wins by far, from the parts of all.
+    def _certain(parts: Tensor) -> dict[int, Tensor]:
+        """Up to three structures, by index, and scores (*parts) for which each wins by far.
 
-        They point to a structure from the nearest point of the hull of all others.
+        They point to a structure from the nearest point of the hull of all others. A structure
+        whose parts are a mean of those of others never wins.
         """
-        columns = parts.flatten(1)
+        columns, found = parts.flatten(1), {}
         if len(columns) == 1:
-            return parts
-        rows = []
-        for i, own in enumerate(columns[:3]):
+            return {0: parts[0]}
+        for i, own in enumerate(columns):
             away = own - project(own, torch.cat([columns[:i], columns[i + 1 :]]))
-            rows.append(away * 100 * (1 + columns.square().sum(-1).max()) / away.square().sum())
-        return torch.stack(rows).reshape(-1, *parts.shape[1:])
+            if away.square().sum() > 1e-12 and len(found) < 3:
+                far = 100 * (1 + columns.square().sum(-1).max()) / away.square().sum()
+                found[i] = (away * far).reshape(parts.shape[1:])
+        return found
 
     def test_gradients_of_losses_are_parts_less_gold(self) -> None:
         n = min(self.sizes[1], max(self.sizes[0], 3))
