@@ -216,6 +216,13 @@ class Structure(ABC):
         found = chart_sums(self._chart(steps, lengths), steps, recursion)
         return (recursion(steps), None) if found is None else found
 
+    def part_sums(self, scores: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor] | None:
+        """`log_partition` and the marginals of parts at once, faster than by steps.
+
+        None: there is no such way. Arguments as for `log_partition`; differentiable.
+        """
+        return None
+
     def samples(
         self, steps: Tensor, lengths: Tensor | None, n: int, generator: torch.Generator | None
     ) -> Tensor:
@@ -322,7 +329,7 @@ class NativeStructure(Structure):
 
     @property
     def has_kbest(self) -> bool:
-        return True
+        return not self.costs_only
 
     def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The size of an instance that fills scores of shape (B, *parts): its lengths if None.
