@@ -86,7 +86,10 @@ def by_program(structure: sp.Transport) -> Solve:
         least, most = np.array([*rows, *columns]).T
         limit = structure.pair_capacity
         found = linprog(
-            -scores.ravel(), vstack([sums, -sums]), np.concatenate([most, -least]), bounds=(0, limit)
+            -scores.ravel(),
+            vstack([sums, -sums]),
+            np.concatenate([most, -least]),
+            bounds=(0, limit),
         )
         return -float(found.fun)
 

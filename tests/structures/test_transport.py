@@ -31,7 +31,11 @@ FUZZED = [
     ),
     _family("transport-each", sp.Transport([1, 2, 1], [2, 1, 1]), ((3, 3),)),
     _family("transport-flows", sp.Transport([2, 1], [1, 1, 1], pair_capacity=None), ((2, 3),)),
-    _family("transport-twice", sp.Transport(2, 3, column_least=0, pair_capacity=2), ((1, 1), (1, 3), (2, 2), (2, 3))),
+    _family(
+        "transport-twice",
+        sp.Transport(2, 3, column_least=0, pair_capacity=2),
+        ((1, 1), (1, 3), (2, 2), (2, 3)),
+    ),
 ]
 
 
@@ -87,9 +91,7 @@ class TestFlowsWithBounds(Square, StructureConformance):
 
 
 def capacities(count: int, most: int) -> st.SearchStrategy[Any]:
-    return st.integers(0, most) | st.lists(
-        st.integers(0, most), min_size=count, max_size=count
-    )
+    return st.integers(0, most) | st.lists(st.integers(0, most), min_size=count, max_size=count)
 
 
 @st.composite

@@ -178,9 +178,7 @@ class Transport(OwnParts, Bipartite):
         for room in left:
             limit = room if self.pair_capacity is None else min(room, self.pair_capacity)
             found = [
-                (*row, units)
-                for row in found
-                for units in range(min(limit, most - sum(row)) + 1)
+                (*row, units) for row in found for units in range(min(limit, most - sum(row)) + 1)
             ]
         return [row for row in found if sum(row) >= least]
 

@@ -30,7 +30,9 @@ class BatchConformance(Instances):
             best, wanted = map(scores, self.structure), map(flat, self.structure)
             assert same(best.structures, wanted.structures)
             assert same(best.scores, wanted.scores)
-            for solver in ("native", "generic") if self.structure.has_native_solver else ("generic",):
+            for solver in (
+                ("native", "generic") if self.structure.has_native_solver else ("generic",)
+            ):
                 post = sparsemap(scores, self.structure, solver=solver)
                 expected = sparsemap(flat, self.structure, solver=solver)
                 assert torch.equal(post.weights, expected.weights)

@@ -32,7 +32,9 @@ class LossConformance(Instances):
         """The supported losses: `crf_loss` needs the sum over all structures."""
         have = (perceptron_loss, hinge_loss, sparsemap_loss)
         try:
-            marginals(self.draw_scores("equal", 1, self.shape(self.sizes[0]), seed=0), self.structure)
+            marginals(
+                self.draw_scores("equal", 1, self.shape(self.sizes[0]), seed=0), self.structure
+            )
         except ValueError:
             return have
         return (*have, crf_loss)

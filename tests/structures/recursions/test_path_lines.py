@@ -93,7 +93,11 @@ def test_a_path_that_is_nearly_impossible() -> None:
     scores[0, 1, :4] = -torch.inf
     dist = sp.marginals(scores, sp.Alignment(steps="speech"))
     assert float(dist.log_partition) == -4e7
-    assert dist.marginals[0].tolist() == [[1.0] * 4 + [0.0] * 2, [0.0] * 4 + [1, 0], [0.0] * 5 + [1]]
+    assert dist.marginals[0].tolist() == [
+        [1.0] * 4 + [0.0] * 2,
+        [0.0] * 4 + [1, 0],
+        [0.0] * 5 + [1],
+    ]
 
 
 def test_bad_scores_are_named() -> None:

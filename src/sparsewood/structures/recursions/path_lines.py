@@ -36,7 +36,7 @@ def line_sums(
 
 
 class _LineSums(torch.autograd.Function):
-    """The marginals, which are the gradient, are an output so that autograd can differentiate them."""
+    """The marginals, which are the gradient, are an output that autograd can differentiate."""
 
     @staticmethod
     def forward(
