@@ -51,8 +51,8 @@ class Problem:
 
 
 def distances(batch: int, n: int, m: int) -> Tensor:
-    points = (torch.rand(batch, k, 2, dtype=torch.float64) for k in (n, m))
-    return -torch.cdist(*points)
+    rows, columns = (torch.rand(batch, k, 2, dtype=torch.float64) for k in (n, m))
+    return -torch.cdist(rows, columns)
 
 
 def by_assignment(scores: np.ndarray) -> float:

@@ -221,6 +221,7 @@ def test_marginals_are_a_regularised_plan() -> None:
     assert post.converged.all()
     a, b = torch.tensor(rows).double(), torch.tensor(columns).double()
     f, g = torch.zeros(3, 5, 1).double(), torch.zeros(3, 1, 4).double()
+    plan = scores
     for _ in range(4000):
         plan = (scores - f - g).clamp(min=0)
         f += 0.2 * (plan.sum(-1) - a)[:, :, None]
