@@ -30,6 +30,8 @@ class LossConformance(Instances):
     @property
     def losses(self) -> tuple[Callable[..., Tensor], ...]:
         """The supported losses: `crf_loss` needs the sum over all structures."""
+        if self.structure.costs_only:  # the margin of the hinge loss may make costs positive
+            return perceptron_loss, sparsemap_loss
         have = (perceptron_loss, hinge_loss, sparsemap_loss)
         try:
             marginals(
