@@ -43,6 +43,8 @@ FAMILIES = {
     "segments": Family(sp.SemiMarkov(3), (6, 2, 5), True),
     "matching": Family(sp.Matching(), (5, 4), True),
     "partial-matching": Family(sp.Matching(partial=True), (4, 5)),
+    "transport": Family(sp.Transport(2, 5, column_least=0), (5, 4), True),
+    "bounded-transport": Family(sp.Transport(3, 2, row_least=0, column_least=1), (4, 5)),
     "warping": Family(sp.Alignment(), (4, 5), True),
     "alignment": Family(sp.Alignment(gaps=True), (4, 5)),
     "speech": Family(sp.Alignment(steps="speech"), (4, 5), True),

@@ -16,7 +16,7 @@ struct Padded {
     int64_t dims;
     int64_t shape[3];    // of one instance; 1 for missing dimensions
     int64_t full[2];     // the size of an instance that fills its array
-    int64_t options[2];  // of the family
+    int64_t options[3];  // of the family
 
     __device__ int64_t parts() const { return shape[0] * shape[1] * shape[2]; }
     __device__ Numbers instance(int64_t b) const { return scores.from(b * parts()); }
@@ -37,10 +37,10 @@ struct Padded {
 #define SPARSEWOOD_PADDED                                                                     \
     const void *scores, int64_t narrow, const int64_t *sizes, int64_t dims, int64_t shape0,   \
         int64_t shape1, int64_t shape2, int64_t full0, int64_t full1, int64_t option0,        \
-        int64_t option1
+        int64_t option1, int64_t option2
 #define SPARSEWOOD_PADDED_ARGUMENTS                                                         \
     {scores, narrow}, sizes, dims, {shape0, shape1, shape2}, {full0, full1}, {              \
-        option0, option1                                                                    \
+        option0, option1, option2                                                           \
     }
 
 }  // namespace sparsewood

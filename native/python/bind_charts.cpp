@@ -20,6 +20,7 @@
 #include "sums/few_children.h"
 #include "sums/item_sets.h"
 #include "sums/monotone_steps.h"
+#include "sums/path_lines.h"
 #include "sums/potentials.h"
 #include "sums/projective_trees.h"
 #include "sums/segment_chart.h"
@@ -199,6 +200,31 @@ void find_step_potentials(Tables scores, Out<double, nb::ndim<3>> potentials, in
     });
 }
 
+void sum_paths(Tables scores, Sizes sizes, int64_t bits, Out<double, nb::ndim<1>> log_sums,
+               Out<double, nb::ndim<3>> marginals, int threads) {
+    StepSet steps;
+    steps.read(bits);
+    bool by_rows = !goes_by_lines(steps, false);
+    if (by_rows && !goes_by_lines(steps, true))
+        throw std::invalid_argument("expected steps that all lead to the next row or column");
+    int64_t n = static_cast<int64_t>(scores.shape(1)), m = static_cast<int64_t>(scores.shape(2));
+    size_t batch = scores.shape(0);
+    if (marginals.size() != scores.size() || log_sums.shape(0) != batch ||
+        sizes.shape(0) != batch || sizes.shape(1) != 2)
+        throw std::invalid_argument("expected sizes (B, 2) and results for scores (B, n, m)");
+    const double* from = scores.data();
+    const int64_t* size = sizes.data();
+    double *sums = log_sums.data(), *to = marginals.data();
+    without_gil([&] {
+        for_each_instance(
+            static_cast<int64_t>(batch), threads, [] { return PathLines(); },
+            [&](PathLines& lines, int64_t b) {
+                sums[b] = lines.sum(from + b * n * m, size[2 * b], size[2 * b + 1], n, m, steps,
+                                    by_rows, to + b * n * m);
+            });
+    });
+}
+
 void find_segment_potentials(In<double, nb::ndim<4>> scores, int64_t longest,
                       Out<double, nb::ndim<3>> starts, Out<double, nb::ndim<3>> ends, int threads) {
     int64_t t = static_cast<int64_t>(scores.shape(1)), k = static_cast<int64_t>(scores.shape(2));
@@ -251,6 +277,10 @@ void bind_charts(nb::module_& m) {
     m.def("segment_potentials", &find_segment_potentials, "scores"_a, "longest"_a, "starts"_a.noconvert(),
           "ends"_a.noconvert(), "threads"_a,
           "Writes the best score of prefixes before each label starts and ends.");
+    m.def("sum_paths", &sum_paths, "scores"_a, "sizes"_a, "steps"_a, "log_sums"_a.noconvert(),
+          "marginals"_a.noconvert(), "threads"_a,
+          "Writes the log-partition function of monotone paths with one cell in each row or column, "
+          "and the probability of each cell.");
     m.def("measure_chart", &measure_chart, "chart"_a, "size"_a, "shape"_a, "with_rates"_a,
           "The bytes of working memory and the cells of an instance.");
 }

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from sparsewood.structures.simplex import Simplex
     from sparsewood.structures.spanning_trees import SpanningTrees
     from sparsewood.structures.subset import Subset
+    from sparsewood.structures.transport import Transport
 
     draw: DrawModule
 
@@ -134,6 +135,7 @@ __all__ = [
     "SumAndSample",
     "TemperaturePath",
     "TopK",
+    "Transport",
     "UnconvergedError",
     "Xor",
     "count_calls",

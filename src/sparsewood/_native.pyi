@@ -166,6 +166,19 @@ def step_potentials(
 ) -> None:
     """The best score of a path to each cell (B, n, m) by steps."""
 
+def sum_paths(
+    scores: _Reals | Tensor,
+    sizes: _Whole | Tensor,
+    steps: int,
+    log_sums: _Reals | Tensor,
+    marginals: _Reals | Tensor,
+    threads: int,
+) -> None:
+    """The log-partition function (B,) of monotone paths with one cell per row or column.
+
+    Also the probability of each cell (B, n, m).
+    """
+
 def segment_potentials(
     scores: _Reals | Tensor,
     longest: int,

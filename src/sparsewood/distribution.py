@@ -1,7 +1,7 @@
 """The Gibbs distribution over all structures of a family."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,6 +18,35 @@ from sparsewood.structures.recursions.shifted import or_zero
 from sparsewood.structures.recursions.totals import is_empty
 
 _SAMPLED_PARTS = 2**24  # scores held at once, to bound the memory
+
+
+class PartSums(NamedTuple):
+    """Sums found from the scores of parts."""
+
+    theta: Tensor  # (B, *parts) float64: scores / temperature
+    log_partition: Tensor  # (B,) float64
+    marginals: Tensor  # (B, *parts) float64
+
+
+class StepSums(NamedTuple):
+    """Sums found from the scores of steps."""
+
+    steps: Tensor  # (B, *steps) float64, minus `shared`: see `recursions.Shifted`
+    shared: Tensor  # (B,) float64
+    log_partition: Tensor  # (B,) float64, without `shared`, with its graph down to `steps`
+    marginals: Tensor | None  # (B, *steps) float64, likewise, if computed with it
+
+
+def sums_by_steps(
+    structure: Structure, theta: Tensor, lengths: Tensor | None, has_graph: bool
+) -> StepSums:
+    """The sums over all structures for scores `theta`, which may be overwritten."""
+    with torch.set_grad_enabled(has_graph and torch.is_grad_enabled()):
+        shifted = structure.shift(theta, lengths)
+    steps = shifted.scores if has_graph else shifted.scores.detach().requires_grad_()
+    with torch.set_grad_enabled(not has_graph or torch.is_grad_enabled()):
+        log_sums, marginals = structure.sums(steps, lengths)
+    return StepSums(steps, shifted.shared, log_sums, marginals)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,11 +72,8 @@ class StructureDistribution(CopiedWithGraph):
     scores: Tensor
     lengths: Tensor | None
     _batch: BatchShape  # the batch shape; the fields below are flat
-    _steps: Tensor  # (B, *steps) float64, minus `_shared`: see `recursions.Shifted`
-    _shared: Tensor  # (B,) float64
-    _log_partition: Tensor  # (B,) float64, without `_shared`, with its graph down to `_steps`
-    _step_marginals: Tensor | None  # (B, *steps) float64, likewise, if computed with it
-    has_graph: bool  # whether `_steps` are part of a graph
+    _found: PartSums | StepSums
+    has_graph: bool  # whether sums are part of a graph
 
     @property
     def batch_shape(self) -> torch.Size:
@@ -57,7 +83,9 @@ class StructureDistribution(CopiedWithGraph):
     @property
     def log_partition(self) -> Tensor:
         """(*batch,) log Z."""
-        return self._result(self._log_z + self._shared)
+        if isinstance(self._found, PartSums):
+            return self._result(self._found.log_partition)
+        return self._result(self._log_z + self._sums.shared)
 
     @lazy
     def marginals(self) -> Tensor:
@@ -65,6 +93,8 @@ class StructureDistribution(CopiedWithGraph):
 
         The expected parts, if parts are numbers.
         """
+        if isinstance(self._found, PartSums):
+            return self._result(self._found.marginals)
         return self._result(self.structure.parts_of(self._mu))
 
     @lazy
@@ -123,7 +153,7 @@ class StructureDistribution(CopiedWithGraph):
         if len(self) == 0:
             none = self._batch.flatten("mode", self.mode)
             return none.expand(n, *none.shape)
-        theta, lengths = self._steps.detach(), self._flat[1]
+        theta, lengths = self._sums.steps.detach(), self._flat[1]
         if instances is not None:
             theta = theta[instances]
             lengths = None if lengths is None else lengths[instances]
@@ -171,34 +201,46 @@ class StructureDistribution(CopiedWithGraph):
         kl = (kl - _inner(other._theta, self._mu)).clamp(min=0)
         return self._result(kl.masked_fill(impossible, torch.inf))
 
+    @lazy
+    @outside_inference_mode
+    def _sums(self) -> StepSums:
+        """By steps, which entropy, log-probabilities and samples need."""
+        if isinstance(self._found, StepSums):
+            return self._found
+        with torch.set_grad_enabled(self.has_graph):
+            theta = self._found.theta
+            return sums_by_steps(self.structure, theta, self._flat[1], self.has_graph)
+
     @property
     def _log_z(self) -> Tensor:
-        return self._log_partition if self.has_graph else self._log_partition.detach()
+        found = self._sums.log_partition
+        return found if self.has_graph else found.detach()
 
     @property
     def _theta(self) -> Tensor:
-        return self._steps if self.has_graph else self._steps.detach()
+        return self._sums.steps if self.has_graph else self._sums.steps.detach()
 
     @lazy
     @outside_inference_mode
     def _mu(self) -> Tensor:
         """The marginals of steps. Frees the graph if nothing needs a gradient."""
-        if self._step_marginals is not None:
-            return self._step_marginals if self.has_graph else self._step_marginals.detach()
-        if is_transformed(self._steps):
+        steps, found = self._sums.steps, self._sums.marginals
+        if found is not None:
+            return found if self.has_graph else found.detach()
+        if is_transformed(steps):
             lengths = self._flat[1]
 
             def log_z_of(steps: Tensor) -> Tensor:
                 return self.structure.sums(steps, lengths)[0].sum()
 
-            return torch.func.grad(log_z_of)(self._steps)
+            return torch.func.grad(log_z_of)(steps)
         with torch.enable_grad():
-            log_z = self._log_partition
+            log_z = self._sums.log_partition
             (mu,) = torch.autograd.grad(
-                log_z, self._steps, torch.ones_like(log_z), create_graph=self.has_graph
+                log_z, steps, torch.ones_like(log_z), create_graph=self.has_graph
             )
             if self.has_graph and not mu.requires_grad:  # with a single structure log Z is linear
-                mu = mu + 0.0 * self._steps
+                mu = mu + 0.0 * steps
         return mu
 
     @property
@@ -218,7 +260,7 @@ class StructureDistribution(CopiedWithGraph):
         return super().__deepcopy__(memo)
 
     def __len__(self) -> int:
-        return len(self._steps)
+        return len(self._found.log_partition)
 
     def __repr__(self) -> str:
         return (

@@ -16,7 +16,7 @@ from sparsewood.draw.brackets import Brackets
 from sparsewood.draw.edges import Edges
 from sparsewood.draw.families import FAMILIES
 from sparsewood.draw.items import Items, Ranking
-from sparsewood.draw.links import AlignmentPath, Pairing
+from sparsewood.draw.links import AlignmentPath, Pairing, Shipment
 from sparsewood.draw.listing import Listing
 from sparsewood.draw.routes import GridRoute, Route
 from sparsewood.draw.segments import Segments
@@ -42,6 +42,8 @@ CASES: dict[str, tuple[Structure, tuple[int, ...], type[Picture], tuple[str, ...
     "spanning": (sp.SpanningTrees(), (4, 4), Edges, ("words",)),
     "matching": (sp.Matching(), (4, 5), Pairing, ("words", "other")),
     "partial": (sp.Matching(partial=True), (4, 5), Pairing, ("words", "other")),
+    "transport": (sp.Transport(2, 3, column_least=0), (4, 5), Shipment, ("words", "other")),
+    "flows": (sp.Transport(5, 4, pair_capacity=None), (4, 5), Shipment, ("words", "other")),
     "alignment": (sp.Alignment(), (4, 5), AlignmentPath, ("words", "other")),
     "gaps": (sp.Alignment(gaps=True), (4, 5), AlignmentPath, ("words", "other")),
     "speech": (sp.Alignment(steps="speech"), (4, 5), AlignmentPath, ("words", "other")),

@@ -6,7 +6,7 @@ import pytest
 
 import sparsewood as sp
 from sparsewood.draw._shapes import Line, Text
-from sparsewood.draw.links import AlignmentPath, Pairing, attention
+from sparsewood.draw.links import AlignmentPath, Pairing, Shipment, attention
 from sparsewood.draw.svg import picture_file, picture_svg
 from sparsewood.draw.tikz import panel_tikz
 
@@ -45,6 +45,30 @@ def test_every_matching_can_be_read_back() -> None:
         alone = {line.strip() for line in lines if "──" not in line}
         free = {COLUMNS[j] for j in range(4) if j not in matching}
         assert alone == free | {ROWS[i] for i in range(3) if matching[i] < 0}
+
+
+def test_every_transport_can_be_read_back() -> None:
+    for table in sp.Transport(2, 2, row_least=0, column_least=0, pair_capacity=2).enumerate(3, 4):
+        pairs = tuple((i, j) for i, j in table.nonzero().tolist())
+        times = tuple(int(table[pair]) for pair in pairs)
+        read = [[0] * 4 for _ in ROWS]
+        alone = set()
+        for line in Shipment(ROWS, COLUMNS, pairs, times).text():
+            row, _, partners = line.partition(" ── ")
+            if not partners:
+                alone.add(row.strip())
+            for name in partners.split(", ") if partners else ():
+                column, _, count = name.partition(" ×")
+                read[ROWS.index(row)][COLUMNS.index(column)] = int(count or 1)
+        assert read == table.tolist()
+        free = {COLUMNS[j] for j in range(4) if table[:, j].sum() == 0}
+        assert alone == free | {ROWS[i] for i in range(3) if table[i].sum() == 0}
+
+
+def test_a_pair_that_is_used_often_is_dark() -> None:
+    picture = Shipment(ROWS, COLUMNS, ((0, 2), (2, 0)), (1, 4))
+    lines = [shape for shape in picture.panel().shapes if isinstance(shape, Line)]
+    assert [(line.title, line.share) for line in lines] == [("a – z", 0.25), ("c – x ×4", 1.0)]
 
 
 def test_lines_join_their_words_and_the_rest_is_faint() -> None:

@@ -21,6 +21,7 @@ FAMILIES = [  # structure, parts of a batch, lengths, parts of the instance, pic
     (sp.BinaryTrees(), (4, 4), 2, (2, 2), "brackets", "tree", "span"),
     (sp.BinaryTrees(labelled=True), (4, 4, 3), 3, (3, 3, 3), "brackets", "tree", "span"),
     (sp.Matching(), (4, 5), (2, 3), (2, 3), "links", "matching", "link"),
+    (sp.Transport(2, 3), (3, 2), (3, 2), (3, 2), "links", "transport", "link"),
     (sp.Alignment(), (4, 5), (3, 2), (3, 2), "links", "alignment", "link"),
     (sp.Alignment(steps="speech"), (4, 5), (2, 4), (2, 4), "links", "alignment", "link"),
     (sp.Simplex(), (5,), 3, (3,), "items", "choice", "item"),

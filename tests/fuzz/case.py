@@ -166,6 +166,7 @@ def draw_case(rng: Rng, family: Family, *, tempered: bool) -> Case:
             lengths = lengths.to(torch.int32)
     shape = family.shape(*outer)
     kinds, values = draw_scores(rng, batch, shape)
+    values = family.fit(values)
     if layout == "expanded":
         kinds, values = kinds[:1] * batch, np.broadcast_to(values[:1], values.shape).copy()
     garbage = rng.choice([np.nan, np.inf, 1e300, 7.0], p=[0.7, 0.1, 0.1, 0.1])

@@ -28,6 +28,7 @@ class Family:
         lengths: how many leading numbers of a size form its entry of `lengths`; 0: none.
         summed: whether `marginals` is defined.
         make: the source of the structure, for reproducers.
+        fit: maps drawn scores to those that the family takes.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Family:
     lengths: int = 1
     summed: bool = True
     make: str = ""
+    fit: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda scores: scores
 
     def fits(self, inner: Size, outer: Size) -> bool:
         """Whether an instance of size `inner` fits in the corner of one of size `outer`."""

@@ -44,7 +44,10 @@ def _check(case: Case, name: str) -> None:
     options: dict[str, Any] = given(case)
     margin = 0.0
     if name in ("hinge", "sparsemap"):
-        margin = options["margin"] = float(rng.choice([0.0, 0.5, 1.0]))
+        margin = float(rng.choice([0.0, 0.5, 1.0]))
+        if case.family.structure.costs_only and margin > 0:  # scores may become positive
+            margin, wrong = (margin, "a margin for costs") if name == "hinge" else (0.0, wrong)
+        options["margin"] = margin
     reduction = options["reduction"] = str(rng.choice(["none", "sum", "mean"]))
     structure = case.family.structure
     loss = attempt(wrong, lambda: _LOSSES[name](case.scores, gold, structure, **options))

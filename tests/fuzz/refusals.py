@@ -54,7 +54,7 @@ def _drawn(case: Case, choices: list[Any]) -> Any:
 def check_caps(case: Case) -> None:
     """A huge cap has no effect, or is rejected."""
     full = case.family.shape(*case.outer)
-    scores = torch.from_numpy(case.rng.standard_normal((1, *full)))
+    scores = torch.from_numpy(case.family.fit(case.rng.standard_normal((1, *full))))
     name = str(case.rng.choice(["max_active", "max_iter"]))
     options: dict[str, Any] = {name: _drawn(case, _ASTRONOMIC)}
     with suppress(ValueError, TypeError):
@@ -66,7 +66,7 @@ def check_caps(case: Case) -> None:
 def check_refusals(case: Case) -> None:
     """Valid scores, with one invalid argument of one call."""
     full = case.family.shape(*case.outer)
-    scores = torch.from_numpy(case.rng.standard_normal((2, *full)))
+    scores = torch.from_numpy(case.family.fit(case.rng.standard_normal((2, *full))))
     structure = case.family.structure
     kind = str(case.rng.choice(["scores", "lengths", "structure", "number", "temperature", "gold"]))
     calls: list[Callable[[], object]]

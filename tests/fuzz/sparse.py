@@ -36,7 +36,7 @@ def _draw_options(case: Case) -> Options:
     free = case.wrong is None and (case.temperatures > 1e-290).all()
     if rng.random() < 0.15 and free and not options.keys() & {"max_active", "max_iter"}:
         options["max_support"] = int(rng.choice([1, 2, 3, 10, 1000]))
-    if rng.random() < 0.25:
+    if rng.random() < 0.25 and not case.family.structure.costs_only:
         options["weights"] = "canonical"
     return options
 

@@ -12,6 +12,7 @@ from sparsewood.structures import _kernels
 WRONG: list[tuple[sp.Structure, str, list[tuple[int, ...]]]] = [
     (sp.Alignment(), "(*batch, n, m)", [(3, 4), (2, 3, 4, 1), (2, 0, 3), (2, 3, 0)]),
     (sp.Matching(), "(*batch, n, m)", [(3, 4), (2, 3, 4, 1), (2, 0, 3), (2, 3, 0)]),
+    (sp.Transport(1, 1), "(*batch, n, m)", [(3, 4), (2, 3, 4, 1), (2, 0, 3), (2, 3, 0)]),
     (
         sp.DependencyTrees(),
         "(*batch, n, n + 1)",
@@ -63,6 +64,7 @@ LIMITS: list[tuple[sp.Structure, tuple[int, ...], list[tuple[int, ...]]]] = [
     (sp.LinearChain(), (2**29, 1, 2), [(2**29 + 1, 1, 2), (2, 182, 183), (40_000, 181, 182)]),
     (sp.SemiMarkov(3), (2**28, 1, 4), [(2**28 + 1, 1, 4), (2, 180, 183)]),
     (sp.Matching(), (30_000, 30_000), [(30_001, 2), (2, 30_001)]),
+    (sp.Transport(9, 9), (30_000, 30_000), [(30_001, 2), (2, 30_001)]),
     (sp.Alignment(), (30_000, 30_000), [(30_001, 2), (2, 30_001)]),
     (sp.Alignment(gaps=True), (30_000, 30_000), [(30_001, 2), (2, 30_001)]),
     (sp.Alignment(steps="speech"), (30_000, 30_000), [(30_001, 2), (2, 30_001)]),

@@ -13,9 +13,40 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import sparsewood as sp
-from sparsewood.testing import draw_scores
+from sparsewood.testing import StructureConformance, draw_scores
 from sparsewood.testing.reference import project
+from tests.fuzz.family import Family
 from tests.inference.test_kernels import on_host
+from tests.sides import Square
+
+FUZZED = [
+    Family(
+        f"grid-paths-{grid.neighbours}",
+        grid,
+        ((1, 1), (1, 3), (2, 2), (2, 3), (3, 2), (3, 3)),
+        lambda n, m: (n, m),
+        fill=0,
+        lengths=2,
+        summed=False,
+        fit=lambda scores: -np.abs(scores),
+    )
+    for grid in (sp.GridPaths(4), sp.GridPaths(8))
+]
+
+
+class TestFourNeighbours(Square, StructureConformance):
+    structure = sp.GridPaths(4)
+    sizes = (1, 3)
+
+    @staticmethod
+    def fit(scores: Tensor) -> Tensor:
+        return -scores.abs()
+
+
+@pytest.mark.full
+class TestEightNeighbours(TestFourNeighbours):
+    structure = sp.GridPaths(8)
+
 
 both = pytest.mark.parametrize("grid", [sp.GridPaths(4), sp.GridPaths(8)], ids=["4", "8"])
 

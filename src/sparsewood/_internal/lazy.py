@@ -46,6 +46,14 @@ class CopiedWithGraph:
         copy = object.__new__(type(self))
         memo[id(self)] = copy
         for name, value in vars(self).items():
-            shared = isinstance(value, Tensor) and value.requires_grad
-            copy.__dict__[name] = value if shared else deepcopy(value, memo)
+            copy.__dict__[name] = _copied(value, memo)
         return copy
+
+
+def _copied(value: Any, memo: dict[int, Any]) -> Any:
+    """A deep copy that shares tensors that require a gradient, also those of a named tuple."""
+    if isinstance(value, Tensor) and value.requires_grad:
+        return value
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_copied(one, memo) for one in value))
+    return deepcopy(value, memo)

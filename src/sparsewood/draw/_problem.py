@@ -64,6 +64,7 @@ _KINDS = {
     "semi_markov": _Kind("segments", "segment", _first, labels=1),
     "binary_trees": _Kind("brackets", "span", _square, labels=2),
     "matching": _Kind("links", "link", _first),
+    "transport": _Kind("links", "link", _first),
     "alignment": _Kind("links", "link", _first),
     "monotone": _Kind("links", "link", _first),
     "paths": _Kind("items", "edge", _first),
@@ -148,6 +149,11 @@ def problem(
     if structure.costs_only:
         raise ValueError(
             f"live: scores of {structure} are costs, which cannot be dragged above 0; "
+            "draw its posterior with show(post)"
+        )
+    if not structure.has_native_solver:
+        raise ValueError(
+            f"live: expected a family whose parts are 0 or 1, got {structure}; "
             "draw its posterior with show(post)"
         )
     kind, family = _KINDS[structure.native.name], family_of(structure, names, "live")

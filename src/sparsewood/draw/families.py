@@ -9,7 +9,7 @@ from sparsewood.draw.arcs import labelled_trees, trees
 from sparsewood.draw.brackets import binary_trees
 from sparsewood.draw.edges import spanning_trees
 from sparsewood.draw.items import item_sets, rankings
-from sparsewood.draw.links import alignments, matchings
+from sparsewood.draw.links import alignments, matchings, transports
 from sparsewood.draw.listing import listings
 from sparsewood.draw.routes import grid_routes, routes
 from sparsewood.draw.segments import segmentations
@@ -32,6 +32,7 @@ from sparsewood.structures.semi_markov import SemiMarkov
 from sparsewood.structures.simplex import Simplex
 from sparsewood.structures.spanning_trees import SpanningTrees
 from sparsewood.structures.subset import Subset
+from sparsewood.structures.transport import Transport
 
 
 class FamilyPictures(NamedTuple):
@@ -56,6 +57,7 @@ FAMILIES: dict[type, FamilyPictures] = {
     BinaryTrees: FamilyPictures("tree", binary_trees, ("words", "labels")),
     SpanningTrees: FamilyPictures("tree", spanning_trees, ("words",)),
     Matching: FamilyPictures("matching", matchings, ("words", "other")),
+    Transport: FamilyPictures("transport", transports, ("words", "other")),
     Alignment: FamilyPictures("alignment", alignments, ("words", "other")),
     Paths: FamilyPictures("path", routes, ()),
     GridPaths: FamilyPictures("path", grid_routes, ()),

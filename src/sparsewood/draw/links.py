@@ -1,7 +1,7 @@
-"""Matchings, alignments and attention: two rows of words, with lines between pairs.
+"""Matchings, transport, alignments and attention: two rows of words, with lines between pairs.
 
-Words without a partner are faint. In text, a matching is a list of pairs, and an alignment has one
-column per step of the path, with a dash for a gap.
+Words without a partner are faint. In text, a matching is a list of pairs, transport a list of rows
+with their partners, and an alignment has one column per step of the path, with a dash for a gap.
 """
 
 from __future__ import annotations
@@ -95,6 +95,46 @@ class Pairing(Links):
 
 
 @dataclass(frozen=True)
+class Shipment(Links):
+    """One transport: how often each pair is used.
+
+    Attributes:
+        times: how often, for each pair.
+    """
+
+    kind: ClassVar[str] = "Transport"
+
+    times: tuple[int, ...]
+
+    def shares(self) -> list[float]:
+        most = max(self.times, default=1)
+        return [count / most for count in self.times]
+
+    def parts(self) -> list[str]:
+        found = zip(super().parts(), self.times, strict=True)
+        return [f"{pair}{_times(count)}" for pair, count in found]
+
+    def text(self) -> list[str]:
+        names = [in_columns(name) for name in self.rows]
+        width = max(map(cell_len, names))
+        lines = []
+        for i, name in enumerate(names):
+            found = zip(self.pairs, self.times, strict=True)
+            partners = [
+                f"{in_columns(self.columns[j])}{_times(count)}"
+                for (row, j), count in found
+                if row == i
+            ]
+            lines.append(f"{padded(name, width)} ── {', '.join(partners)}" if partners else name)
+        free = sorted(set(range(len(self.columns))) - {j for _, j in self.pairs})
+        return lines + [f"{' ' * (width + 4)}{in_columns(self.columns[j])}" for j in free]
+
+
+def _times(count: int) -> str:
+    return "" if count == 1 else f" ×{count}"
+
+
+@dataclass(frozen=True)
 class Attention(Links):
     """The attention between the words of two sentences.
 
@@ -182,6 +222,15 @@ def matchings(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `Matching`."""
     rows, columns = _sides(post, names)
     return [Pairing(rows, columns, pairs) for pairs in _pairs(post)]
+
+
+def transports(post: Posterior, names: Names) -> list[Picture]:
+    """The pictures of a posterior over `Transport`."""
+    rows, columns = _sides(post, names)
+    return [
+        Shipment(rows, columns, pairs, tuple(int(one[pair]) for pair in pairs))
+        for pairs, one in zip(_pairs(post), post.structures, strict=True)
+    ]
 
 
 def alignments(post: Posterior, names: Names) -> list[Picture]:

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from sparsewood._internal.transforms import is_transformed, outside_inference_mode
 from sparsewood.calls import count
-from sparsewood.distribution import StructureDistribution
+from sparsewood.distribution import PartSums, StructureDistribution, sums_by_steps
 from sparsewood.inference._check import check_input, check_temperature
 from sparsewood.inference._check_sums import check_result, checked, potentials
 from sparsewood.structures.base import Structure
@@ -55,17 +55,19 @@ def marginals(
     )
     with batch:
         reads = structure.reads(flat, lengths)
+        count("sums", len(flat))
         with torch.set_grad_enabled(has_graph and torch.is_grad_enabled()):
-            shifted = structure.shift(potentials(flat, reads, temperature), lengths)
-        steps = shifted.scores if has_graph else shifted.scores.detach().requires_grad_()
-        with torch.set_grad_enabled(not has_graph or torch.is_grad_enabled()):
-            count("sums", len(flat))
-            log_sums, parts = structure.sums(steps, lengths)
+            theta = potentials(flat, reads, temperature)
+            direct = None if torch.compiler.is_compiling() else structure.part_sums(theta, lengths)
+        if direct is not None:
+            check_result(direct[0], flat, reads)
+            sums = PartSums(theta, *direct)
+        else:
+            sums = sums_by_steps(structure, theta, lengths, has_graph)
             if torch.compiler.is_compiling():
-                log_sums = checked(log_sums, flat, reads, temperature, batch)
+                checked_sums = checked(sums.log_partition, flat, reads, temperature, batch)
+                sums = sums._replace(log_partition=checked_sums)
             else:
-                check_result(log_sums, flat, reads)
+                check_result(sums.log_partition, flat, reads)
     given = None if lengths is None else batch.restore(lengths)
-    return StructureDistribution(
-        structure, scores, given, batch, steps, shifted.shared, log_sums, parts, has_graph
-    )
+    return StructureDistribution(structure, scores, given, batch, sums, has_graph)

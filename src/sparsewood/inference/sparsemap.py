@@ -213,9 +213,9 @@ def _report(post: SparsePosterior, choice: Unconverged) -> None:
 def _pick(structure: Structure, solver: str | None) -> Callable[..., Solution]:
     """The solve function named by `solver`, or the fastest one for the structure."""
     check_solver(solver)
-    if solver == "native" and structure.native is None:
+    if solver == "native" and not structure.has_native_solver:
         raise ValueError(f'{structure} has no native solver: use solver="generic"')
-    if solver == "generic" or structure.native is None:
+    if solver == "generic" or not structure.has_native_solver:
         return generic.solve
     return native.solve
 

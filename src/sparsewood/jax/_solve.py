@@ -64,7 +64,7 @@ class Task:
         a chain and the transition into it.
         """
         count = prod(self.parts)
-        return count if self.structure.native is None else min(count, 2 * prod(self.event))
+        return min(count, 2 * prod(self.event)) if self.structure.has_native_solver else count
 
     def results(self, batch: tuple[int, ...], dtype: Any) -> tuple[jax.ShapeDtypeStruct, ...]:
         """The shapes and dtypes of the results, in the order of `SparsePosterior`, `Support`."""

@@ -28,6 +28,7 @@ from sparsewood.structures.semi_markov import SegmentParts, SemiMarkov
 from sparsewood.structures.simplex import Simplex
 from sparsewood.structures.spanning_trees import SpanningTrees
 from sparsewood.structures.subset import Subset
+from sparsewood.structures.transport import Transport
 
 __all__ = [
     "Alignment",
@@ -60,6 +61,7 @@ __all__ = [
     "SpanningTrees",
     "Structure",
     "Subset",
+    "Transport",
     "Xor",
     "ctc_scores",
 ]

@@ -14,7 +14,7 @@ from sparsewood import _native
 from sparsewood._internal import cuda
 
 MEMORY = 4 * 2**30  # working memory of one launch in bytes; larger batches are split
-_OPTIONS = 2  # of a family, that kernels take
+_OPTIONS = 3  # of a family, that kernels take
 _LITTLE = 2**29  # bytes that are free on any GPU
 
 # The struct that implements a family, chosen by its first options.

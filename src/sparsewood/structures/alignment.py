@@ -33,6 +33,7 @@ from sparsewood.structures.recursions.alignment import (
 )
 from sparsewood.structures.recursions.chart_sums import Chart
 from sparsewood.structures.recursions.monotone import Steps
+from sparsewood.structures.recursions.path_lines import line_sums
 
 _ENUMERATE_MAX = 6
 
@@ -202,6 +203,19 @@ class Alignment(OwnParts, Bipartite):
             sizes = torch.cat([lengths, lengths.new_full((len(steps), 1), bits)], 1)
             return Chart("monotone_steps", sizes, (*full, bits))
         return Chart("gapped_steps" if self.gaps else "alignment_paths", lengths, full)
+
+    def part_sums(self, scores: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor] | None:
+        path = self._path
+        if path is None:
+            return None
+
+        def marginals(cells: Tensor) -> Tensor:
+            steps = path.shift(cells, lengths).scores
+            found = self.sums(steps, lengths)[1]
+            assert found is not None
+            return self.parts_of(found)
+
+        return line_sums(scores, lengths, path, marginals)
 
     def steps_of(self, parts: Tensor) -> Tensor:
         if self._path is not None:

@@ -202,6 +202,13 @@ class Structure(ABC):
         found = chart_sums(self._chart(steps, lengths), steps, recursion)
         return (recursion(steps), None) if found is None else found
 
+    def part_sums(self, scores: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor] | None:
+        """`log_partition` and the marginals of parts at once, faster than by steps.
+
+        None: there is no such way. Arguments as for `log_partition`; differentiable.
+        """
+        return None
+
     def samples(
         self, steps: Tensor, lengths: Tensor | None, n: int, generator: torch.Generator | None
     ) -> Tensor:
@@ -271,6 +278,11 @@ class Structure(ABC):
         """The family of the native solver. None: use the generic solver."""
         return None
 
+    @property
+    def has_native_solver(self) -> bool:
+        """Whether the native solver serves the family: it has 0/1 parts only."""
+        return self.native is not None and self.binary
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
@@ -303,7 +315,7 @@ class NativeStructure(Structure):
 
     @property
     def has_kbest(self) -> bool:
-        return True
+        return not self.costs_only
 
     def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The size of an instance that fills scores of shape (B, *parts): its lengths if None.

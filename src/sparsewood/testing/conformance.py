@@ -13,7 +13,7 @@ from sparsewood.testing.instances import kit_settings
 from sparsewood.testing.losses import LossConformance
 from sparsewood.testing.members import MembersConformance
 from sparsewood.testing.reference import members, project, totals
-from sparsewood.testing.scores import KINDS, draw_scores
+from sparsewood.testing.scores import KINDS
 
 
 class StructureConformance(
@@ -121,7 +121,7 @@ class StructureConformance(
         if not self.has_lengths:
             pytest.skip("all instances of this structure have the same size")
         n = self.sizes[1]
-        scores = draw_scores("normal", 2, self.shape(n), seed=0)
+        scores = self.draw_scores("normal", 2, self.shape(n), seed=0)
         lengths = self.lengths(n, max(n - 1, self.sizes[0]))
         reads = self.structure.reads(scores, lengths)
         scores = scores.masked_fill(~reads, torch.nan).requires_grad_()
@@ -138,7 +138,7 @@ class StructureConformance(
 
     def test_dtype_follows_the_scores(self) -> None:
         for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
-            scores = draw_scores("normal", 2, self.shape(self.sizes[1]), seed=0).to(dtype)
+            scores = self.draw_scores("normal", 2, self.shape(self.sizes[1]), seed=0).to(dtype)
             before = scores.clone()
             for solver in self.solvers:
                 post = sparsemap(scores, self.structure, solver=solver)
@@ -149,7 +149,7 @@ class StructureConformance(
                 assert torch.equal(post.marginals, exact.marginals.to(dtype))
 
     def test_bad_scores_are_named(self) -> None:
-        good = draw_scores("normal", 3, self.shape(self.sizes[1]), seed=0)
+        good = self.draw_scores("normal", 3, self.shape(self.sizes[1]), seed=0)
         part = tuple(self.structure.reads(good)[1].nonzero()[-1].tolist())
         for solver in self.solvers:
             for value in (torch.nan, torch.inf):
@@ -173,7 +173,7 @@ class StructureConformance(
         if not self.has_lengths:
             pytest.skip("all instances of this structure have the same size")
         n = self.sizes[1]
-        scores = draw_scores("normal", 3, self.shape(n), seed=0)
+        scores = self.draw_scores("normal", 3, self.shape(n), seed=0)
         good = self.lengths(n, n, n)
         bad_lengths = [good.double(), good[:2], good[:, None], good.clone(), good.clone()]
         bad_lengths[-2][1] = 0
@@ -184,7 +184,7 @@ class StructureConformance(
                     sparsemap(scores, self.structure, lengths=bad, solver=solver)
 
     def test_empty_batch(self) -> None:
-        scores = draw_scores("normal", 0, self.shape(self.sizes[1]), seed=0)
+        scores = self.draw_scores("normal", 0, self.shape(self.sizes[1]), seed=0)
         for solver in self.solvers:
             post = sparsemap(scores, self.structure, solver=solver)
             assert len(post) == len(post.weights) == len(post.structures) == 0

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import hypothesis.strategies as st
+import pytest
 import torch
 from hypothesis import given, settings
 from torch import Tensor
@@ -18,7 +19,6 @@ from sparsewood.testing.devices import (
 )
 from sparsewood.testing.instances import Case, Instances, kit_settings
 from sparsewood.testing.reference import project, totals
-from sparsewood.testing.scores import draw_scores
 
 few = settings(kit_settings, max_examples=5)
 _MARGINS = (0.0, 0.5, 3.0)
@@ -30,9 +30,13 @@ class LossConformance(Instances):
     @property
     def losses(self) -> tuple[Callable[..., Tensor], ...]:
         """The supported losses: `crf_loss` needs the sum over all structures."""
+        if self.structure.costs_only:  # the margin of the hinge loss may make costs positive
+            return perceptron_loss, sparsemap_loss
         have = (perceptron_loss, hinge_loss, sparsemap_loss)
         try:
-            marginals(draw_scores("equal", 1, self.shape(self.sizes[0]), seed=0), self.structure)
+            marginals(
+                self.draw_scores("equal", 1, self.shape(self.sizes[0]), seed=0), self.structure
+            )
         except ValueError:
             return have
         return (*have, crf_loss)
@@ -42,7 +46,8 @@ class LossConformance(Instances):
     def test_losses_are_their_formulas(self, data: st.DataObject) -> None:
         case = self.draw(data, kinds=["normal", "integers", "equal"])
         pick = torch.tensor([data.draw(st.integers(0, len(case.columns) - 1)) for _ in case.scores])
-        margin = data.draw(st.sampled_from(_MARGINS))
+        # A margin may make costs positive.
+        margin = data.draw(st.sampled_from((0.0,) if self.structure.costs_only else _MARGINS))
         gold, g = case.everything[pick], case.columns[pick]
         scores = totals(case.theta, case.columns)
         own = scores.gather(1, pick[:, None]).squeeze(1)
@@ -75,30 +80,37 @@ class LossConformance(Instances):
         everything = self.structure.enumerate(*self.size(n))
         gold = everything[:3]
         certain = 50 * (2 * self.structure.indicator(gold, self.shape(n)) - 1)
+        if self.structure.costs_only:
+            certain = certain - 50
         if not self.structure.binary:
-            certain = self._certain(self.structure.indicator(everything, self.shape(n)))[:3]
+            found = self._certain(self.structure.indicator(everything, self.shape(n)))
+            gold, certain = everything[list(found)], torch.stack(list(found.values()))
         for loss in self.losses:
             zero = loss(certain, gold, self.structure, reduction="none")
             assert_close(zero, torch.zeros_like(zero), rtol=0, atol=1e-9)
 
     @staticmethod
-    def _certain(parts: Tensor) -> Tensor:
-        """Scores (count, *parts) for which each structure wins by far, from the parts of all.
+    def _certain(parts: Tensor) -> dict[int, Tensor]:
+        """Up to three structures, by index, and scores (*parts) for which each wins by far.
 
-        They point to a structure from the nearest point of the hull of all others.
+        They point to a structure from the nearest point of the hull of all others. A structure
+        whose parts are a mean of those of others never wins.
         """
-        columns = parts.flatten(1)
+        columns, found = parts.flatten(1), {}
         if len(columns) == 1:
-            return parts
-        rows = []
-        for i, own in enumerate(columns[:3]):
+            return {0: parts[0]}
+        for i, own in enumerate(columns):
             away = own - project(own, torch.cat([columns[:i], columns[i + 1 :]]))
-            rows.append(away * 100 * (1 + columns.square().sum(-1).max()) / away.square().sum())
-        return torch.stack(rows).reshape(-1, *parts.shape[1:])
+            if away.square().sum() > 1e-12 and len(found) < 3:
+                far = 100 * (1 + columns.square().sum(-1).max()) / away.square().sum()
+                found[i] = (away * far).reshape(parts.shape[1:])
+        return found
 
     def test_gradients_of_losses_are_parts_less_gold(self) -> None:
+        if self.structure.costs_only:
+            pytest.skip("a margin may make costs positive")
         n = min(self.sizes[1], max(self.sizes[0], 3))
-        scores = draw_scores("normal", 2, self.shape(n), seed=4)
+        scores = self.draw_scores("normal", 2, self.shape(n), seed=4)
         everything = self.structure.enumerate(*self.size(n))
         gold = everything[[0, len(everything) // 2]]
         g = self.structure.indicator(gold, self.shape(n))

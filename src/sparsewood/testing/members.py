@@ -9,7 +9,6 @@ from sparsewood.structures._members import parts_of_members
 from sparsewood.testing.devices import kbest
 from sparsewood.testing.instances import Instances, kit_settings
 from sparsewood.testing.reference import members, totals
-from sparsewood.testing.scores import draw_scores
 
 few = settings(kit_settings, max_examples=5)
 
@@ -64,7 +63,7 @@ class MembersConformance(Instances):
         everything = self.structure.enumerate(*self.size(n))
         columns = self.structure.indicator(everything, self.shape(n)).flatten(1)
         for kind in ("normal", "equal", "integers", "forbidden"):
-            scores = draw_scores(kind, 2, self.shape(n), seed=1)
+            scores = self.draw_scores(kind, 2, self.shape(n), seed=1)
             each = totals(scores.flatten(1), columns)
             scores[each.amax(-1) == -torch.inf] = 0.0
             each = totals(scores.flatten(1), columns)

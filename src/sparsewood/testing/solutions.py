@@ -18,7 +18,7 @@ class Solutions(Instances):
 
     @property
     def solvers(self) -> tuple[Solver, ...]:
-        return ("generic",) if self.structure.native is None else ("native", "generic")
+        return ("native", "generic") if self.structure.has_native_solver else ("generic",)
 
     def check_posterior(self, post: SparsePosterior, case: Case) -> None:
         """The certificate is correct; weights, marginals and structures are consistent."""

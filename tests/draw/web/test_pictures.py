@@ -58,6 +58,7 @@ CASES: dict[str, tuple[NativeStructure, tuple[int, ...], Name, tuple[str, ...]]]
     "pieces": (sp.SemiMarkov(3), (5, 1, 4), piece, ()),
     "matching": (sp.Matching(), (5, 4), link, ("other",)),
     "partial": (sp.Matching(partial=True), (5, 4), link, ("other",)),
+    "transport": (sp.Transport(2, 5, column_least=1), (5, 4), link, ("other",)),
     "alignment": (sp.Alignment(), (5, 4), link, ("other",)),
     "gaps": (sp.Alignment(gaps=True), (5, 4), link, ("other",)),
     "steps": (sp.Alignment(steps=[(1, 0), (1, 1)]), (5, 4), link, ("other",)),
