@@ -1,8 +1,9 @@
 """Setting up a run: its lock, signals, data, model and state."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from sparsewood.lab.run.by_length import Bins
 from sparsewood.lab.run.checkpoint import restore
 from sparsewood.lab.run.config import RunConfig
 from sparsewood.lab.run.distributed import World, world
-from sparsewood.lab.run.evaluate import Evaluator
+from sparsewood.lab.run.evaluate import Evaluator, autocast
 from sparsewood.lab.run.folder import check_folder
 from sparsewood.lab.run.interrupt import Abandoned, StopWish, TrainingInterrupted, listen
 from sparsewood.lab.run.loop import Trainer
@@ -27,6 +28,7 @@ from sparsewood.lab.run.reproducibility import seed_everything
 from sparsewood.lab.run.schedule import check_stages
 from sparsewood.lab.run.state import TrainingState
 from sparsewood.lab.tasks.build import TASKS, build_model
+from sparsewood.lab.tasks.frozen import keep_outputs
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.tasks.task import Model
 
@@ -65,7 +67,8 @@ def train(
         if t.precision == "float16" and group.device.type == "cpu":
             raise ValueError("precision: float16 needs a GPU; bfloat16 works on the CPU too")
         progress = (progress or automatic()) if group.first else Progress()
-        if t.precision == "bfloat16" and group.device.type == "cpu":
+        half = "bfloat16" in (t.precision, config.model.encoder_precision)
+        if half and group.device.type == "cpu":
             avoid_refused_amx(progress.note)
         with ExitStack() as held:
             held.callback(progress.close)
@@ -98,8 +101,13 @@ def set_up(
     t = config.training
     corpus, model, splits = prepare(config, progress.note)
     if model.encoder_parameters():
-        progress.note(f"fine-tuning {config.model.encoder}, encoder_lr {t.encoder_lr}")
+        progress.note(
+            f"fine-tuning {config.model.encoder}, encoder_lr {t.encoder_lr}, warm_up {t.warm_up}"
+        )
     model = model.to(group.device)
+    with autocast(group.device, t.precision):
+        watch = partial(_watched, progress)
+        keep_outputs(model, splits, t.encoder_cache, progress.note, watch)
     train = splits["train"]
     batches = Batches(train, t.batch, words=t.batch_words, shuffle=t.shuffle, seed=t.seed)
     check_stages(t, train.lengths)
@@ -121,6 +129,14 @@ def set_up(
     if restore(state, progress.note):
         progress.note(f"{folder}: resuming {state.position}")
     return trainer
+
+
+def _watched(progress: Progress, batches: Sequence[list[int]]) -> Iterator[list[int]]:
+    """Yield the batches of a pretrained encoder and show the progress."""
+    progress.start_work("encoder", len(batches))
+    for done, batch in enumerate(batches):
+        yield batch
+        progress.work(done + 1)
 
 
 @contextmanager

@@ -145,7 +145,7 @@ class TrainingState:
             # Epochs of batches by words differ by a few steps at most.
             done = self.ordinary * steps + self.step
             end = epochs_allowed(self.history, t) * steps if t.linear else None
-            rate *= share(done, warm_up=t.warm_up, steps=end)
+            rate *= share(done, warm_up=t.warm_up or 0, steps=end)
         for parameters, part in zip(self.optimizer.param_groups, self._shares, strict=True):
             parameters["lr"] = rate * part
 
