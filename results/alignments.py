@@ -4,7 +4,7 @@
         --vectors ../shared/data/glove/glove.6B.300d.float16.npz --encoder all-MiniLM-L6-v2
 
 reads `mtref-dev.tsv` and `mtref-test.tsv`, decodes links from the attention of every run below
-`runs/alignments`, and from the similarities of words in four baselines. Decoding and threshold of each
+`runs/alignments`, and from the similarities of words in baselines. Decoding and threshold of each
 row, and of each seed, are those with the best F1 on dev. The scores go to `alignments/scores.json`,
 the table to README.md. `--draw FOLDER` draws ten pairs of dev, which must not be published.
 """
@@ -25,7 +25,7 @@ from sparsewood.lab.data.alignments import AlignedPair, read_alignments
 from sparsewood.lab.data.vectors import load_vectors
 from sparsewood.lab.data.windows import padded_windows
 from sparsewood.lab.run import Run
-from sparsewood.lab.run.setup import prepare
+from sparsewood.lab.run.prepare import prepare
 from sparsewood.lab.tasks import TASKS
 from sparsewood.lab.tasks.alignments import (
     DECODINGS,
