@@ -6,7 +6,8 @@
 reads `mtref-dev.tsv` and `mtref-test.tsv`, decodes links from the attention of every run below
 `runs/alignments`, and from the similarities of words in baselines. Decoding and threshold of each
 row, and of each seed, are those with the best F1 on dev. The scores go to `alignments/scores.json`,
-the table to README.md. `--draw FOLDER` draws ten pairs of dev, which must not be published.
+the table to README.md; rows and seeds that are there already are kept. `--draw FOLDER` draws ten
+pairs of dev, which must not be published.
 """
 
 import argparse
@@ -53,35 +54,38 @@ def main() -> None:
     parser.add_argument("--draw", type=Path)
     options = parser.parse_args()
     dev, test = (read_alignments(options.data / f"mtref-{name}.tsv") for name in ("dev", "test"))
-    rows: dict[str, list[dict[str, Any]]] = {}
+    kept = HERE / "alignments" / "scores.json"
+    rows: dict[str, list[dict[str, Any]]] = json.loads(kept.read_text()) if kept.exists() else {}
     for name, seed, method in methods(options):
+        if any(row["seed"] == seed for row in rows.get(name, [])):
+            continue
         of_dev = method(dev)
-        rows.setdefault(name, []).append({"seed": seed, **scores(dev, of_dev, test, method(test))})
-        print(name, seed, rows[name][-1]["chosen"], flush=True)
+        row = {"seed": seed, **scores(dev, of_dev, test, method(test))}
+        rows[name] = sorted([*rows.get(name, []), row], key=lambda row: row["seed"] or 0)
+        kept.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+        print(name, seed, row["chosen"], flush=True)
         if options.draw and not seed:
-            pictures(options.draw / name.replace(" ", "-"), dev[:DRAWN], of_dev, rows[name][-1])
-    text = json.dumps(rows, indent=2) + "\n"
-    (HERE / "alignments" / "scores.json").write_text(text, encoding="utf-8")
+            pictures(options.draw / name.replace(" ", "-"), dev[:DRAWN], of_dev, row)
     show("alignments", "\n".join(table(rows)))
 
 
 def methods(options: argparse.Namespace) -> Iterator[tuple[str, int | None, Method]]:
-    """The name, the seed and the weights of each method.
-
-    Untrained models have the weights with which the runs began.
-    """
+    """The name, the seed and the weights of each method."""
     for path in sorted(options.runs.rglob("result.json")):
         run = Run(path.parent)
         row = TASKS[run.config.source.task].row(vars(run.config.model))
         name = f"{row}, {run.config.source.name}"
-        model = run.load_model()
-        yield name, run.seed, lambda pairs, m=model: attention_of(m, pairs)
-        _, start, _ = prepare(run.config)
-        start.eval()
-        yield f"{name}, untrained", run.seed, lambda pairs, m=start: attention_of(m, pairs)
+        yield name, run.seed, lambda pairs, r=run: attention_of(r.load_model(), pairs)
+        yield f"{name}, untrained", run.seed, lambda pairs, r=run: by_untrained(r, pairs)
     yield "MiniLM", None, lambda pairs: by_encoder(options.encoder, pairs)
     yield "GloVe", None, lambda pairs: by_vectors(options.vectors, pairs)
     yield "same word", None, by_word
+
+
+def by_untrained(run: Run, pairs: Sequence[AlignedPair]) -> list[Weights]:
+    """The attention with the weights that the run began with."""
+    _, model, _ = prepare(run.config)
+    return attention_of(model.eval(), pairs)
 
 
 def by_encoder(name: str, pairs: Sequence[AlignedPair]) -> list[Weights]:

@@ -57,11 +57,14 @@ def test_a_table_goes_on_where_data_and_folder_are_elsewhere(
     """The first run is finished, the second in its second epoch, the third not begun."""
     place(tmp_path / "here")
     rows, told = ["flat", "mean"], ([0.1], [0])
-    often = {"checkpoint_minutes": 1e-9}
     once = train_table(rows, config_of(tmp_path / "here"), *told, tmp_path / "once", progress=QUIET)
     with pytest.raises(KeyboardInterrupt):
         train_table(
-            rows, config_of(tmp_path / "here", **often), *told, tmp_path / "a", progress=Broken(13)
+            rows,
+            config_of(tmp_path / "here", checkpoint_minutes=1e-9),
+            *told,
+            tmp_path / "a",
+            progress=Broken(13),
         )
     shutil.copytree(tmp_path / "a", tmp_path / "b" / "table")
     shutil.rmtree(tmp_path / "a")
