@@ -85,3 +85,26 @@ def test_by_words_and_operators(
     assert "attach-" in shown
     message = fails("evaluate", latent, "--bins", "5")
     assert message == "--bins: expected --by words or --by operators as well"
+
+
+def test_word_alignments(
+    latent: Path, prints: Prints, fails: Callable[..., str], tmp_path: Path
+) -> None:
+    rows = [f"{'yes' if i % 2 else 'no'}\ta red fox {i}\tthe red fox\n" for i in range(12)]
+    (tmp_path / "train.tsv").write_text("".join(rows))
+    small = "--hidden 6 --embedding 4 --max-epochs 1 --threads 1 --device cpu --estimator flat"
+    run, file = tmp_path / "run", tmp_path / "links.tsv"
+    train = ("train", "pairs", "--train", tmp_path / "train.tsv", *small.split())
+    prints(*train, "--attention", "matching", "--out", run)
+    file.write_text("0\ta red fox\t\tthe red fox\t\t1\t1\t0-0 1-1\t2-2\n")
+    found = json.loads(prints("evaluate", run, "--alignments", file, "--json"))
+    assert found["matching"]["links"] == 3
+    assert found["matching"]["precision"] <= 200 / 3 + 1e-9
+    shown = prints("evaluate", run / "model", "--alignments", file, "--min-attention", "0.9")
+    assert "one-to-one, of the largest sum" in shown
+    assert "1 pairs with 2 sure and 1 possible links" in shown
+    assert "expected a model of pairs" in fails("evaluate", latent, "--alignments", file)
+    assert fails("evaluate", run, "pairs", "--test", file, "--alignments", file).startswith(
+        "--alignments: leave out the source"
+    )
+    assert "--alignments FILE as well" in fails("evaluate", run, "--min-attention", "0.1")

@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -164,7 +165,7 @@ def test_a_pretrained_encoder(
     tune = [*train, "--encoder", "hf:tiny", "--tune-encoder"]
     capsys.readouterr()
     assert main([*tune, "--out", "default"]) == 0
-    assert "fine-tuning hf:tiny, encoder_lr 3e-05" in capsys.readouterr().err
+    assert "fine-tuning hf:tiny, encoder_lr 3e-05, warm_up 100" in capsys.readouterr().err
     config = json.loads(Path("default/config.json").read_text())
     assert config["training"]["encoder_lr"] == 3e-5
     wrong = fails(*tune, "--encoder-lr", "low")
@@ -176,4 +177,8 @@ def test_a_pretrained_encoder(
     assert "accuracy" in prints("evaluate", "run", "classify", "--train", "train.tsv")
     missing = fails(*train, "--encoder", "hf:./tiny")
     assert missing == "model.encoder: no such folder of a pretrained encoder: tiny"
-    assert "--encoder TEXT" in prints("train", "classify", "--help")
+    together = prints("train", "classify", "--help").partition("encoder options")[2]
+    shown = re.findall(r"--[a-z][a-z-]*", together.partition("training options")[0])
+    assert shown == [
+        *("--encoder", "--tune-encoder", "--encoder-precision", "--encoder-lr", "--encoder-cache")
+    ]

@@ -10,7 +10,7 @@ import pytest
 
 from sparsewood.lab.data.batches import EncodedSplit
 from sparsewood.lab.run import Progress, RunConfig, TrainingInterrupted, train
-from sparsewood.lab.run.setup import prepare
+from sparsewood.lab.run.prepare import prepare
 from sparsewood.lab.tasks.model import TreeModel
 
 

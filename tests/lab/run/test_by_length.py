@@ -10,7 +10,7 @@ import pytest
 from sparsewood.lab.data import Batches, Corpus, Example, ListOps, Sentence
 from sparsewood.lab.data.sources import Logic, Subj
 from sparsewood.lab.run import Bins, ByLength, Progress, RunConfig, evaluate, train
-from sparsewood.lab.run.setup import prepare
+from sparsewood.lab.run.prepare import prepare
 
 
 def example(*lengths: int, word: str = "oak") -> Example:

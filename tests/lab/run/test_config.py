@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.run import RunConfig, TrainingConfig
-from sparsewood.lab.run.config import ENCODER_LR, differences
+from sparsewood.lab.run.config import ENCODER_LR, ENCODER_WARM_UP, differences
 from sparsewood.lab.tasks import ModelConfig, ParserConfig
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -94,6 +94,7 @@ def test_missing_and_unknown_parts(make_config) -> None:
         {"checkpoint_minutes": 0.0},
         {"parser_lr": 0.0},
         {"encoder_lr": -0.1},
+        {"encoder_cache": -1.0},
         {"composer_first": -1},
         {"anneal_epochs": -1},
         {"average": 1.0},
@@ -147,6 +148,9 @@ def test_a_fine_tuned_encoder_has_a_rate_by_default(make_config) -> None:
     assert tuned.training.encoder_lr == ENCODER_LR == 3e-5
     assert tuned.to_json()["training"]["encoder_lr"] == ENCODER_LR
     assert config.training.encoder_lr is None
+    assert config.training.warm_up == 0
+    assert replace(tuned, training=TrainingConfig()).training.warm_up == ENCODER_WARM_UP
+    assert replace(tuned, training=TrainingConfig(warm_up=0)).training.warm_up == 0
     for rate in (1e-4, "lr"):
         given = replace(tuned, training=replace(tuned.training, encoder_lr=rate))
         assert RunConfig.from_json(json.loads(json.dumps(given.to_json()))) == given

@@ -10,7 +10,7 @@ import torch
 from sparsewood.lab.data.batches import Batch, Batches
 from sparsewood.lab.run import train
 from sparsewood.lab.run.evaluate import evaluate
-from sparsewood.lab.run.setup import prepare
+from sparsewood.lab.run.prepare import prepare
 from sparsewood.lab.tasks.metrics import Accuracy, Output
 from sparsewood.lab.tasks.model import TreeModel
 

@@ -5,7 +5,7 @@ import torch
 
 from sparsewood.lab.data.examples import Sentence
 from sparsewood.lab.run.gallery import attention_of, attention_picture, gallery
-from sparsewood.lab.run.setup import prepare
+from sparsewood.lab.run.prepare import prepare
 from sparsewood.lab.tasks.metrics import Output
 
 

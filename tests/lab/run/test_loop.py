@@ -27,7 +27,7 @@ from sparsewood.lab.run import (
 from sparsewood.lab.run.evaluate import Evaluator
 from sparsewood.lab.run.loop import Trainer
 from sparsewood.lab.run.losses import Losses
-from sparsewood.lab.run.setup import prepare
+from sparsewood.lab.run.prepare import prepare
 from sparsewood.lab.tasks import TreeModel
 from sparsewood.lab.tasks.metrics import Output
 

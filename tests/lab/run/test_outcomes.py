@@ -10,7 +10,7 @@ import torch
 from sparsewood.lab.data.batches import Batches, EncodedSplit
 from sparsewood.lab.run import Progress, Run, RunConfig, evaluate, train
 from sparsewood.lab.run.outcomes import FILE, Gathered, Outcomes, write_outcomes
-from sparsewood.lab.run.setup import prepare
+from sparsewood.lab.run.prepare import prepare
 from sparsewood.lab.tasks import TreeModel
 
 QUIET = Progress()

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,22 @@ def test_a_pretrained_encoder_resumes(
     assert any(name.startswith("encoder.network.") for name in kept) == tuned
     whole = load_file(tmp_path / "parts" / "model" / "model.safetensors")
     assert any(name.startswith("encoder.network.") for name in whole)
+
+
+def test_kept_outputs_change_no_result(
+    make_config, recording, encoder_folder: Path, tmp_path: Path
+) -> None:
+    config = with_encoder(make_config(lr=0.1, max_epochs=2), encoder_folder)
+    without = replace(config, training=replace(config.training, encoder_cache=0.0))
+    losses, notes = [], []
+    for name, one in (("computed", config), ("read", config), ("without", without)):
+        progress = recording()
+        result = train(one, tmp_path / name, progress=progress)
+        losses.append([result["validation"]["loss"], result["tests"]["test"]["loss"]])
+        notes.append([note.split()[0] for note in progress.notes if "frozen encoder" in note])
+    assert notes == [["computing"], ["reading"], []]
+    assert losses[0] == losses[1]
+    assert losses[0] == pytest.approx(losses[2], rel=1e-4)
 
 
 @pytest.mark.parametrize("tuned", [False, True])

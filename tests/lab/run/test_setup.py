@@ -14,7 +14,7 @@ from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.sources import Classify, Subj
 from sparsewood.lab.run import Progress, evaluate, train
 from sparsewood.lab.run.config import RunConfig
-from sparsewood.lab.run.setup import check, prepare
+from sparsewood.lab.run.prepare import check, prepare
 from sparsewood.lab.tasks import ModelConfig, load_parser
 
 QUIET = Progress()

@@ -134,6 +134,44 @@ def test_half_precision_on_disk_is_float32_here(save_encoder, tmp_path: Path) ->
     assert {p.dtype for p in encoder.shape.network().parameters()} == {torch.float32}
 
 
+def test_the_precision_depends_on_the_device(encoder_folder: Path, monkeypatch) -> None:
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
+    auto = PretrainedEncoder.make(f"hf:{encoder_folder}", None, 6, tuned=False)
+    assert (auto.dtype_on(cpu), auto.dtype_on(gpu)) == (torch.float32, torch.bfloat16)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert auto.dtype_on(cpu) == torch.bfloat16
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
+    assert auto.dtype_on(gpu) == torch.float32
+    for name in ("float32", "bfloat16"):
+        own = PretrainedEncoder.make(f"hf:{encoder_folder}", None, 6, tuned=False, precision=name)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert own.dtype_on(cpu) == own.dtype_on(gpu) == getattr(torch, name)
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+def test_bfloat16_is_for_the_network_alone(encoder_folder: Path, tuned: bool) -> None:
+    torch.manual_seed(0)
+    options = {"tuned": tuned, "precision": "bfloat16"}
+    encoder = PretrainedEncoder.make(f"hf:{encoder_folder}", None, 6, **options).eval()
+    products: list[torch.dtype] = []
+    for module in encoder.network.modules():
+        if isinstance(module, nn.Linear):
+            module.register_forward_hook(lambda *told: products.append(told[2].dtype))
+    found = read(encoder, SENTENCES)
+    assert set(products) == {torch.bfloat16}
+    assert found.dtype == torch.float32
+    assert {p.dtype for p in encoder.parameters()} == {torch.float32}
+    encoder.precision = "float32"
+    whole = read(encoder, SENTENCES)
+    assert not torch.equal(found, whole)
+    torch.testing.assert_close(found, whole, atol=0.05 * float(whole.detach().abs().max()), rtol=0)
+    if tuned:
+        encoder.precision = "bfloat16"
+        read(encoder, SENTENCES).square().sum().backward()
+        assert {p.grad.dtype for p in encoder.parameters() if p.grad is not None} == {torch.float32}
+
+
 @pytest.mark.parametrize("tuned", [False, True])
 @pytest.mark.parametrize("row", ROWS)
 def test_every_row_learns_without_embeddings(

@@ -5,7 +5,7 @@ import difflib
 import io
 import re
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import MISSING, dataclass, make_dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ class Group:
         common: the options that --help shows; None for all.
         defaults: defaults that replace those of the dataclass.
         without: fields without an option; they keep their defaults.
+        together: fields that are shown under another heading, which groups may share.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Group:
     common: tuple[str, ...] | None = None
     defaults: dict[str, Any] = dataclasses.field(default_factory=dict)
     without: tuple[str, ...] = ()
+    together: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def parse_options(
@@ -48,7 +50,11 @@ def parse_options(
     if short and any(group.common is not None for group in groups):
         text += f"\n\nThese are the common options: {prog} --help-all lists every one."
     first, *others = groups
-    views = [(g.name, _view(g.name, _specs(g, short=short))) for g in others]
+    headed: dict[str, list[tuple[str, Any, Any]]] = {}
+    for group in others:
+        for spec in _specs(group, short=short):
+            headed.setdefault(group.together.get(spec[0], group.name), []).append(spec)
+    views = [(name, _view(name, specs)) for name, specs in headed.items()]
     nested = [(name, tyro.conf.OmitArgPrefixes[view]) for name, view in views]
     outer = _view("Options", [*_specs(first, short=short), *nested])
     if short or "--help-all" in args:
@@ -67,12 +73,12 @@ def parse_options(
             if stop.code == 0:  # --help
                 raise
             raise ValueError(f"{_complaint(said.getvalue())} ({prog} --help)") from None
-    values = [parsed, *(getattr(parsed, group.name) for group in others)]
+    values = dict(vars(parsed))
+    for view in [getattr(parsed, name) for name in headed]:
+        values |= vars(view)
     return [
-        group.kind(
-            **group.defaults | {field.name: getattr(value, field.name) for field in fields(group)}
-        )
-        for group, value in zip(groups, values, strict=True)
+        group.kind(**group.defaults | {field.name: values[field.name] for field in fields(group)})
+        for group in groups
     ]
 
 

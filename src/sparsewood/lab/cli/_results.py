@@ -10,6 +10,7 @@ from rich.table import Table
 
 from sparsewood.lab.run.by_length import bin_name
 from sparsewood.lab.tasks import MEASURES, Certificates
+from sparsewood.lab.tasks.alignments import DECODINGS
 from sparsewood.lab.tasks.measures import AGREEMENT, BINARY_TREES, FLAT, LOSS, SINGLE
 from sparsewood.lab.tasks.targets.classes import MACRO_F1
 
@@ -132,6 +133,18 @@ def confusion_table(split: str, confusion: Mapping[str, Mapping[str, int]]) -> G
     for n, label, other in sorted(mistakes, key=lambda mistake: -mistake[0])[:_CONFUSED]:
         table.add_row(escape(label), escape(other), f"{n:,}")
     return Group(f"{split}, most frequent mistakes among {len(labels)} labels", table)
+
+
+def alignments_table(scores: Mapping[str, Mapping[str, float]]) -> Table:
+    """The scores of links between words, by how they were decoded from attention."""
+    table = _table("links")
+    columns = {"precision": "precision", "recall": "recall", "f1": "F1", "f1_possible": "F1*"}
+    for name in ("links", *columns.values()):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, values in scores.items():
+        cells = (f"{values[key]:.2f}" for key in columns)
+        table.add_row(DECODINGS[name], f"{values['links']:,.0f}", *cells)
+    return table
 
 
 def _table(first: str, title: str | None = None) -> Table:

@@ -26,8 +26,13 @@ _COMMON_SOURCE = (
     *("fine", "phrases", "max_depth", "max_length", "test_lengths", "max_operators"),
     *("heads", "parser", "vectors"),
 )
-_COMMON_MODEL = ("encoder", "scorer", "attention", "hidden", "layers", "dropout")
-_COMMON_TRAINING = (*("lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),)
+_ENCODER = ("encoder", "tune_encoder", "encoder_precision", "encoder_lr", "encoder_cache")
+_COMMON_MODEL = (*_ENCODER, "scorer", "attention", "hidden", "layers", "dropout")
+_COMMON_TRAINING = (
+    *_ENCODER,
+    *("lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),
+)
+_TOGETHER: dict[str, str] = dict.fromkeys(_ENCODER, "encoder")
 
 
 def example(command: str, source: str, more: str) -> str:
@@ -142,8 +147,8 @@ def config_groups(
     varies = TASKS[source.task].varies
     groups = [
         source_group(source, **of_source),
-        Group("model", type(model), (varies, *_COMMON_MODEL), asdict(model)),
-        Group("training", TrainingConfig, _COMMON_TRAINING, asdict(training)),
+        Group("model", type(model), (varies, *_COMMON_MODEL), asdict(model), together=_TOGETHER),
+        Group("training", TrainingConfig, _COMMON_TRAINING, asdict(training), together=_TOGETHER),
     ]
     return [
         replace(

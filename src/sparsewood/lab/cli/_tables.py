@@ -7,7 +7,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Column, Table
 
 from sparsewood.lab.data.sources import SOURCES, Source
-from sparsewood.lab.run.setup import check
+from sparsewood.lab.run.prepare import check
 from sparsewood.lab.study.grid import ASIDE, TRAINING_TREES, Grid
 from sparsewood.lab.study.rows import learns, setting
 from sparsewood.lab.tasks.build import MEASURES, TASKS

@@ -12,6 +12,7 @@ from sparsewood.lab.cli import unknown
 from sparsewood.lab.cli._options import Group, parse_options
 from sparsewood.lab.cli._results import (
     advice,
+    alignments_table,
     confusion_table,
     lengths_table,
     remarks,
@@ -19,17 +20,20 @@ from sparsewood.lab.cli._results import (
 )
 from sparsewood.lab.cli._runs import at_least, is_run, open_model, set_temperature, source_group
 from sparsewood.lab.data import SOURCES, Batches, Source
+from sparsewood.lab.data.alignments import read_alignments
 from sparsewood.lab.data.sources import Classify
 from sparsewood.lab.data.vectors import VectorReference
 from sparsewood.lab.run import Bins, ByLength, Run, evaluate
 from sparsewood.lab.run.by_length import Unit
 from sparsewood.lab.run.distributed import choose_device
 from sparsewood.lab.tasks import TASKS, Model
+from sparsewood.lab.tasks.alignments import attention_of, decoded
 from sparsewood.lab.tasks.parsing import load_corpus
 
 DESCRIPTION = (
     "Evaluate a run, or a model, on the validation and test splits of the data it was trained on.\n"
-    "With a SOURCE and its options, evaluate on other data."
+    "With a SOURCE and its options, evaluate on other data. With --alignments, compare the\n"
+    "attention between two sentences with word alignments by people."
 )
 EXAMPLE = "sparsewood evaluate runs/subj-sparsemap-1 classify --test reviews.tsv"
 
@@ -46,6 +50,8 @@ class EvaluateOptions:
         device: device; "auto" uses a GPU if there is one.
         by: also print metrics by length: in words, or in operators of list operations and logic.
         bins: greatest length of each bin. Default: those of the data, or bins of similar size.
+        alignments: file of word alignments, in the format of MultiMWA, to compare attention with.
+        min_attention: minimum attention of a link, with --alignments.
         json: print the metrics as JSON.
     """
 
@@ -56,6 +62,8 @@ class EvaluateOptions:
     device: Literal["auto", "cpu", "cuda"] = "auto"
     by: Annotated[Unit | None, "words|operators"] = None
     bins: tuple[int, ...] = ()
+    alignments: Path | None = None
+    min_attention: float = 0.0
     json: bool = False
 
 
@@ -65,8 +73,15 @@ def main(args: list[str]) -> None:
     at_least(1, eval_batch=options.eval_batch)
     if options.bins and options.by is None:
         raise ValueError("--bins: expected --by words or --by operators as well")
+    if options.min_attention and options.alignments is None:
+        raise ValueError("--min-attention: expected --alignments FILE as well")
     model = open_model(options.model)
     set_temperature(model, options.temperature)
+    if options.alignments is not None:
+        if source is not None or options.splits or options.by is not None:
+            raise ValueError("--alignments: leave out the source, --splits and --by")
+        _compare_alignments(model, options.alignments, options)
+        return
     if source is None:
         if not is_run(options.model):
             raise ValueError(
@@ -101,6 +116,26 @@ def _print(results: dict[str, Any], model: Model) -> None:
         confusion = values.get("confusion")
         if confusion and (table := confusion_table(split, confusion)) is not None:
             console.print("", table)
+
+
+def _compare_alignments(model: Model, path: Path, options: EvaluateOptions) -> None:
+    """Print precision, recall and F1 of the links by attention, as JSON or as a table."""
+    pairs = read_alignments(path)
+    model = model.to(choose_device(options.device))
+    try:
+        weights = attention_of(model, pairs, batch=options.eval_batch)
+    except ValueError as error:
+        raise ValueError(f"{options.model}: {error}") from None
+    found = decoded(pairs, weights)
+    scores = {name: links.score(options.min_attention) for name, links in found.items()}
+    if options.json:
+        print(json.dumps(scores))
+        return
+    Console(highlight=False).print(alignments_table(scores))
+    sure = sum(len(pair.sure) for pair in pairs)
+    possible = sum(len(pair.possible) for pair in pairs)
+    print(f"{len(pairs):,} pairs with {sure:,} sure and {possible:,} possible links")
+    print("precision, recall and F1 count possible links as wrong; the last column, as right")
 
 
 def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:

@@ -27,7 +27,7 @@ from sparsewood.lab.cli._runs import (
     writable_folder,
 )
 from sparsewood.lab.run import Run, RunConfig
-from sparsewood.lab.run.setup import check
+from sparsewood.lab.run.prepare import check
 from sparsewood.lab.study.space import RANGES
 from sparsewood.lab.study.sweep import sweep
 from sparsewood.lab.tasks.parsing import load_corpus

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, Literal, Protocol
 
@@ -12,7 +13,8 @@ from torch import Tensor
 from sparsewood._internal.host import move
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.vocabulary import Vocabulary
-from sparsewood.lab.data.windows import Splitter, padded_windows
+from sparsewood.lab.data.windows import Splitter, Window, padded_windows, subwords_in
+from sparsewood.lab.data.word_states import WordStates
 
 Shuffle = Literal["examples", "batches"]
 
@@ -33,6 +35,7 @@ class PaddedSentences:
         subwords: (R, p) int64, windows of sub-words, -1 beyond their ends; None without sub-words.
         owners: (R, p) int64, the word of each sub-word, b * n + i for word i of sentence b; -1 for
             none.
+        states: (B, n, .) float32, kept outputs of a frozen encoder, in place of sub-words.
     """
 
     tokens: Tensor
@@ -41,6 +44,7 @@ class PaddedSentences:
     scored: Tensor | None = None
     subwords: Tensor | None = None
     owners: Tensor | None = None
+    states: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,13 @@ class Batch:
 
 
 class Split(Protocol):
-    """The examples of a split, which makes batches of them."""
+    """The examples of a split, which makes batches of them.
+
+    Attributes:
+        states: kept outputs of a frozen encoder, which batches then contain.
+    """
+
+    states: WordStates | None
 
     @property
     def examples(self) -> Sequence[Example]:
@@ -88,6 +98,11 @@ class Split(Protocol):
     @property
     def lengths(self) -> Sequence[int]:
         """The length of the longest sentence of each example."""
+        ...
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """The `lengths`, or those in sub-words if training runs a pretrained encoder."""
         ...
 
     def batch(self, rows: Sequence[int]) -> Any:
@@ -107,6 +122,7 @@ class EncodedSplit:
         vocabulary: the vocabulary.
         targets: (n, ...), the targets of the examples, as in `Batch`.
         split_words: splits words into sub-words, for a model that reads them.
+        by_subwords: whether `sizes` counts sub-words.
 
     Raises:
         ValueError: if the examples differ in their number of sentences.
@@ -118,6 +134,8 @@ class EncodedSplit:
         vocabulary: Vocabulary,
         targets: Tensor,
         split_words: Splitter | None = None,
+        *,
+        by_subwords: bool = False,
     ) -> None:
         self.examples, self.targets = examples, targets
         widths = {len(e.sentences) for e in examples}
@@ -125,9 +143,19 @@ class EncodedSplit:
             raise ValueError(f"examples of {sorted(widths)} sentences in one split")
         self.tokens = [[vocabulary.encode(s.words) for s in e.sentences] for e in examples]
         self.lengths = [max(map(len, sides)) for sides in self.tokens]
-        self.windows = None
-        if split_words is not None:
-            self.windows = [[split_words(s.words) for s in e.sentences] for e in examples]
+        self.states: WordStates | None = None
+        self._split_words = split_words
+        self.sizes = self.lengths
+        if by_subwords and self.windows is not None:
+            self.sizes = [max(map(subwords_in, sides)) for sides in self.windows]
+
+    @cached_property
+    def windows(self) -> list[list[list[Window]]] | None:
+        """The windows of sub-words of each sentence of each example, if the model reads them."""
+        split = self._split_words
+        if split is None:
+            return None
+        return [[split(s.words) for s in e.sentences] for e in self.examples]
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -146,18 +174,20 @@ class EncodedSplit:
     def _pad(self, rows: Sequence[int], side: int) -> PaddedSentences:
         tokens = [self.tokens[row][side] for row in rows]
         lengths = torch.tensor([len(t) for t in tokens])
-        table, subwords, owners = padded(tokens, 0), None, None
-        if self.windows is not None:
+        table, subwords, owners, states = padded(tokens, 0), None, None, None
+        sentences = [self.examples[row].sentences[side] for row in rows]
+        if self.states is not None:
+            states = self.states.batch([s.words for s in sentences])
+        elif self.windows is not None:
             windows = [self.windows[row][side] for row in rows]
             subwords, owners = padded_windows(windows, table.shape[1])
-        sentences = [self.examples[row].sentences[side] for row in rows]
         known = [s.heads for s in sentences if s.heads is not None]
-        if len(known) < len(rows):
-            return PaddedSentences(table, lengths, None, None, subwords, owners)
-        scored = None
-        if any(s.scored is not None for s in sentences):
-            scored = padded([s.scored or [True] * len(s.words) for s in sentences], False)
-        return PaddedSentences(table, lengths, padded(known, -1), scored, subwords, owners)
+        heads, scored = None, None
+        if len(known) == len(rows):
+            heads = padded(known, -1)
+            if any(s.scored is not None for s in sentences):
+                scored = padded([s.scored or [True] * len(s.words) for s in sentences], False)
+        return PaddedSentences(table, lengths, heads, scored, subwords, owners, states)
 
 
 def class_targets(examples: Sequence[Example], labels: Sequence[str]) -> Tensor:
@@ -203,8 +233,9 @@ class Batches:
     Args:
         split: the examples.
         size: examples in a batch; the last may have fewer.
-        words: maximum words of a batch, including padding, instead of `size`; sentences of similar
-            length are batched together. A longer sentence has its own batch.
+        words: maximum words of a batch (sub-words where the `sizes` of the split count them),
+            including padding, instead of `size`; sentences of similar length are batched together.
+            A longer sentence has its own batch.
         shuffle: a new order every epoch, of the examples or of fixed batches; None keeps the order
             by length, with fewer long sentences per batch: memory grows with the square of the
             length.
@@ -224,7 +255,7 @@ class Batches:
             raise ValueError(f"batch size: expected at least 1, got {size}")
         self.split, self.size, self.words = split, size, words
         self.shuffle, self.seed = shuffle, seed
-        self._lengths = torch.tensor(split.lengths)
+        self._lengths, self._sizes = torch.tensor(split.lengths), torch.tensor(split.sizes)
 
     def epoch(self, number: int = 0) -> Iterator[Any]:
         """The batches of epoch `number`."""
@@ -249,7 +280,7 @@ class Batches:
         if self.shuffle == "examples":
             order = rows[torch.randperm(len(rows), generator=generator)]
             pools = order.split(self.size * _POOL) if self.words is None else [order]
-            ordered = [p[self._lengths[p].argsort(stable=True)] for p in pools]
+            ordered = [p[self._sizes[p].argsort(stable=True)] for p in pools]
             batches = [batch for pool in ordered for batch in self._cut(pool)]
         else:
             once = torch.Generator().manual_seed(self.seed)
@@ -259,10 +290,10 @@ class Batches:
 
     def sorted_by_length(self, rows: Tensor) -> list[list[int]]:
         """The batches of these rows, in order of length, with fewer long sentences per batch."""
-        ordered = rows[self._lengths[rows].argsort(stable=True)]
+        ordered = rows[self._sizes[rows].argsort(stable=True)]
         if self.words is not None:
             return self._cut(ordered)
-        return list(cut_by_pairs(ordered.tolist(), self.split.lengths, self.size))
+        return list(cut_by_pairs(ordered.tolist(), self.split.sizes, self.size))
 
     def _rows(self, at_most: int | None) -> Tensor:
         rows = torch.arange(len(self._lengths))
@@ -273,7 +304,7 @@ class Batches:
 
     def _cut(self, order: Tensor) -> list[list[int]]:
         if self.words is not None:
-            return list(cut_by_words(order.tolist(), self.split.lengths, self.words))
+            return list(cut_by_words(order.tolist(), self.split.sizes, self.words))
         return [part.tolist() for part in order.split(self.size) if len(part)]
 
 

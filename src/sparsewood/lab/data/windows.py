@@ -24,6 +24,11 @@ Splitter = Callable[[Sequence[str]], list[Window]]
 """The words of a sentence -> its windows, which together cover every word."""
 
 
+def subwords_in(windows: Sequence[Window]) -> int:
+    """The sub-words of all windows of a sentence."""
+    return sum(len(window.subwords) for window in windows)
+
+
 def padded_windows(sentences: Sequence[Sequence[Window]], n: int) -> tuple[Tensor, Tensor]:
     """The windows of all sentences as two tables.
 

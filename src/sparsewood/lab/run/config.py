@@ -17,6 +17,7 @@ from sparsewood.lab.tasks.readers import scores_arcs
 from sparsewood.lab.tasks.targets.classes import ACCURACY
 
 ENCODER_LR = 3e-5  # for Adam; the learning rates of new layers destroy pretrained weights
+ENCODER_WARM_UP = 100  # steps; first gradients, through new layers, are noise to the encoder
 AS_LR = "lr"
 EncoderRate = Annotated[float | Literal["lr"] | None, "X|lr"]
 
@@ -34,6 +35,8 @@ class TrainingConfig:
         encoder_lr: learning rate of a fine-tuned pretrained encoder. Default: 3e-5 with
             --tune-encoder. "lr" means the rate of the layers that read the encoder: `lr`, or
             `parser_lr` if only the parser reads it. It follows the schedule of `lr`.
+        encoder_cache: maximum size of the kept outputs of frozen encoders. They are computed
+            once and read from the cache in later epochs and runs; 0 computes them in every epoch.
         composer_first: number of first epochs in which the arc scorer is fixed.
         anneal: options of the estimator, or "noise", to change over epochs. "temperature=4:1" goes
             from 4 in the first epoch to 1 after `anneal_epochs`; likewise "max_active=2:10".
@@ -63,7 +66,8 @@ class TrainingConfig:
             out is the last, unless `max_epochs` ends the run before.
         decay: factor of the learning rate after an epoch without improvement on validation.
         patience: epochs without improvement before training stops; None for no limit.
-        warm_up: steps over which the learning rate rises to `lr`.
+        warm_up: steps over which the learning rate rises to `lr`. Default: 0; 100 with
+            --tune-encoder.
         linear: decrease the learning rate linearly to 0 at the end. The end is that of
             `max_epochs`, or of `max_seconds` as estimated from the epochs so far.
         clip: maximum norm of the gradient; None for no clipping.
@@ -80,6 +84,7 @@ class TrainingConfig:
     lr: float = 0.001
     parser_lr: float | None = None
     encoder_lr: EncoderRate = None
+    encoder_cache: Annotated[float, "GB"] = 8.0
     composer_first: int = 0
     anneal: tuple[str, ...] = ()
     anneal_epochs: int = 0
@@ -99,7 +104,7 @@ class TrainingConfig:
     max_seconds: float | None = None
     decay: float = 0.9
     patience: int | None = 5
-    warm_up: int = 0
+    warm_up: int | None = None
     linear: bool = False
     clip: float | None = None
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
@@ -142,6 +147,7 @@ class TrainingConfig:
             ("weight_decay", 0 <= self.weight_decay < float("inf"), "at least 0"),
             *((name, v is None or v > 0, "a positive number") for name, v in limits.items()),
             ("encoder_lr", given, f"a positive number, or {AS_LR!r}"),
+            ("encoder_cache", 0 <= self.encoder_cache < float("inf"), "at least 0"),
         )
 
     @classmethod
@@ -157,8 +163,9 @@ class RunConfig:
     Attributes:
         source: where the corpus and the word vectors come from.
         model: options of the model, of the class for the source's task. Default: those of the task.
-        training: options of training. Default: those of the task. `encoder_lr` is set to
-            `ENCODER_LR` if a pretrained encoder is fine-tuned and no rate is given.
+        training: options of training. Default: those of the task. If a pretrained encoder is
+            fine-tuned, `encoder_lr` is set to `ENCODER_LR` and `warm_up` to `ENCODER_WARM_UP`
+            unless they are given.
     """
 
     source: Source
@@ -187,10 +194,13 @@ class RunConfig:
             )
 
     def _complete_rates(self) -> None:
-        """Set the default learning rate of a fine-tuned encoder if none is given."""
-        if self.model.tune_encoder and self.training.encoder_lr is None:
-            told = replace(self.training, encoder_lr=ENCODER_LR)
-            object.__setattr__(self, "training", told)
+        """Set the defaults of learning rates that depend on the encoder."""
+        told, tuned = self.training, self.model.tune_encoder
+        if tuned and told.encoder_lr is None:
+            told = replace(told, encoder_lr=ENCODER_LR)
+        if told.warm_up is None:
+            told = replace(told, warm_up=ENCODER_WARM_UP if tuned else 0)
+        object.__setattr__(self, "training", told)
 
     def _check_latent(self) -> None:
         """Raise ValueError if an option of training needs latent trees that the model does not

@@ -12,6 +12,7 @@ from sparsewood.lab._files import write_json
 from sparsewood.lab.run.config import RunConfig, differences
 from sparsewood.lab.run.distributed import World
 from sparsewood.lab.run.machine import environment
+from sparsewood.lab.run.moved import as_if_here, is_elsewhere, same_inputs
 from sparsewood.lab.run.outcomes import FILE, Outcomes
 from sparsewood.lab.run.schedule import ended_by_budget, is_raised
 from sparsewood.lab.tasks.build import load_model
@@ -120,6 +121,9 @@ class Run:
 def check_folder(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, Any] | None:
     """Check that `config` may be trained in `folder`, without writing anything.
 
+    A run may have been copied from another machine, and its data, word vectors and encoder be
+    elsewhere now: of a finished run they are then read, to see that they are the same.
+
     Returns:
         The result, if the run is finished.
 
@@ -136,7 +140,8 @@ def check_folder(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, 
             f"{folder}: holds a run; pass --resume to continue it, or choose another folder"
         )
     run = Run(folder)
-    old, new = run.config, config.training
+    there, new = run.config, config.training
+    old = as_if_here(there, config)
     # Linear decay and rounding depend on where training ends.
     longer = is_raised(old.training, new) and not old.training.linear and not old.rounds
     budget = {"max_epochs": new.max_epochs, "max_seconds": new.max_seconds}
@@ -146,6 +151,12 @@ def check_folder(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, 
     done = run.result
     if done is not None:
         _check_result(done, folder / "result.json")
+        if is_elsewhere(there, config) and not same_inputs(config, folder):
+            changed = differences(replace(there, training=new), config)
+            raise ValueError(
+                f"{folder}: the run is finished, on other data or with another encoder: "
+                f"{'; '.join(changed)}"
+            )
     if done is None or not longer:
         return done
     # A run that was ended by patience is not extended.

@@ -145,7 +145,7 @@ class TrainingState:
             # Epochs of batches by words differ by a few steps at most.
             done = self.ordinary * steps + self.step
             end = epochs_allowed(self.history, t) * steps if t.linear else None
-            rate *= share(done, warm_up=t.warm_up, steps=end)
+            rate *= share(done, warm_up=t.warm_up or 0, steps=end)
         for parameters, part in zip(self.optimizer.param_groups, self._shares, strict=True):
             parameters["lr"] = rate * part
 
@@ -260,7 +260,7 @@ class TrainingState:
         """Restore a `snapshot`; the caller restores the weights."""
         processes: Sequence[Mapping[str, Any]] = snapshot["processes"]
         mine = processes[min(self.group.rank, len(processes) - 1)]
-        self.optimizer.load_state_dict(snapshot["optimizer"])
+        self.optimizer.load_state_dict(self._of_this_device(snapshot["optimizer"]))
         self.scaler.load_state_dict(snapshot["scaler"])
         self.schedule = Schedule(**snapshot["schedule"])
         self.epoch, self.step = int(snapshot["epoch"]), int(snapshot["step"])
@@ -271,3 +271,9 @@ class TrainingState:
         for metric, sums in zip(self.metrics, mine["metrics"], strict=True):
             vars(metric).update(sums)
         set_random_state(mine["random"], self.group.device)
+
+    def _of_this_device(self, optimizer: Mapping[str, Any]) -> dict[str, Any]:
+        """The state of an optimizer whose kernels are those for the device of this process."""
+        own = [{"fused": group.get("fused")} for group in self.optimizer.param_groups]
+        groups = zip(optimizer["param_groups"], own, strict=True)
+        return {**optimizer, "param_groups": [{**theirs, **mine} for theirs, mine in groups]}

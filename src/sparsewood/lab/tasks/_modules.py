@@ -168,6 +168,7 @@ def encoders(
             options.hidden,
             tuned=options.tune_encoder,
             dropout=dropout,
+            precision=options.encoder_precision,
         )
         if options.pretrained
         else SentenceEncoder(words, size, options.hidden, dropout=dropout)

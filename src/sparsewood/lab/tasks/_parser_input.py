@@ -12,7 +12,8 @@ from sparsewood._internal.host import host_copy, move
 from sparsewood.lab.data.batches import padded
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.vocabulary import Vocabulary
-from sparsewood.lab.data.windows import Splitter, padded_windows
+from sparsewood.lab.data.windows import Splitter, padded_windows, subwords_in
+from sparsewood.lab.data.word_states import WordStates
 
 _PADDING, _UNKNOWN, _START, _END = range(4)  # integers of special symbols
 _FIRST = 4  # integer of the first character
@@ -32,7 +33,7 @@ class ParserBatch:
         punctuation: (B, n) bool, the words that are punctuation.
         lengths: (B,) int64.
         heads: (B, n) int64, -1 beyond the lengths; None unless every sentence has heads.
-        subwords, owners: as `PaddedSentences` has them, for a pretrained encoder.
+        subwords, owners, states: as `PaddedSentences` has them, for a pretrained encoder.
     """
 
     rows: Tensor
@@ -45,6 +46,7 @@ class ParserBatch:
     heads: Tensor | None
     subwords: Tensor | None = None
     owners: Tensor | None = None
+    states: Tensor | None = None
 
     @property
     def units(self) -> int:
@@ -64,19 +66,27 @@ class ParserSplit:
     Args:
         examples: examples of one sentence each.
         reader: makes the batches.
+        by_subwords: whether `sizes` counts sub-words.
     """
 
-    def __init__(self, examples: Sequence[Example], reader: "ParserInput") -> None:
+    def __init__(
+        self, examples: Sequence[Example], reader: "ParserInput", *, by_subwords: bool = False
+    ) -> None:
         for row, example in enumerate(examples):
             if len(example.sentences) != 1:
                 raise ValueError(f"example {row}: {len(example.sentences)} sentences, expected one")
         self.examples = examples
         self.lengths = [len(example.sentences[0].words) for example in examples]
-        self._reader = reader
+        self.states: WordStates | None = None
+        self._reader, self.sizes = reader, self.lengths
+        split = reader.split_words
+        if by_subwords and split is not None:
+            self.sizes = [subwords_in(split(e.sentences[0].words)) for e in examples]
 
     def batch(self, rows: Sequence[int]) -> ParserBatch:
         """The examples `rows` as one padded batch."""
-        return self._reader.batch([self.examples[row].sentences[0] for row in rows], rows)
+        sentences = [self.examples[row].sentences[0] for row in rows]
+        return self._reader.batch(sentences, rows, self.states)
 
     def units(self, rows: Sequence[int]) -> int:
         """The number of words of the examples `rows`: the loss is a mean over them."""
@@ -103,7 +113,7 @@ class ParserInput:
         self.words = Vocabulary(words)
         self.vector_words = Vocabulary(vector_words)
         self.characters = list(characters)
-        self._split_words = split_words
+        self.split_words = split_words
         self._index = {c: i for i, c in enumerate(characters, _FIRST)}
 
     @property
@@ -112,15 +122,23 @@ class ParserInput:
         return _FIRST + len(self.characters)
 
     def batch(
-        self, sentences: Sequence[Sentence], rows: Sequence[int] | None = None
+        self,
+        sentences: Sequence[Sentence],
+        rows: Sequence[int] | None = None,
+        kept: WordStates | None = None,
     ) -> ParserBatch:
-        """The sentences of the examples `rows` of a split, as one padded batch."""
+        """The sentences of the examples `rows` of a split, as one padded batch.
+
+        With the outputs of the encoder, if they are `kept`; otherwise with sub-words.
+        """
         lengths = torch.tensor([len(s.words) for s in sentences])
         distinct = {word: i for i, word in enumerate({w: None for s in sentences for w in s.words})}
         heads = [s.heads for s in sentences if s.heads is not None]
-        subwords, owners = None, None
-        if self._split_words is not None:
-            windows = [self._split_words(s.words) for s in sentences]
+        subwords, owners, states = None, None, None
+        if kept is not None:
+            states = kept.batch([s.words for s in sentences])
+        elif self.split_words is not None:
+            windows = [self.split_words(s.words) for s in sentences]
             subwords, owners = padded_windows(windows, int(lengths.max()))
         return ParserBatch(
             torch.tensor(range(len(sentences)) if rows is None else rows),
@@ -133,6 +151,7 @@ class ParserInput:
             padded(heads, -1) if len(heads) == len(sentences) else None,
             subwords,
             owners,
+            states,
         )
 
     def _spell(self, word: str) -> list[int]:

@@ -234,7 +234,13 @@ class TreeModel(WordModel, Model):
         if not self.training:
             self.read_words([s.words for example in examples for s in example.sentences])
         targets = self.targets_of(examples)
-        return EncodedSplit(examples, self.vocabulary, targets, self.split_words)
+        return EncodedSplit(
+            examples,
+            self.vocabulary,
+            targets,
+            self.split_words,
+            by_subwords=bool(self.encoder_parameters()),
+        )
 
     def targets_of(self, examples: Sequence[Example]) -> Tensor:
         """The targets of the examples, as in `Batch.targets`."""
@@ -244,6 +250,8 @@ class TreeModel(WordModel, Model):
         """(B, n, hidden) the vectors of the encoder, or embeddings if it has no other layer."""
         if not isinstance(self.encoder, PretrainedEncoder):
             return self.encoder(side.tokens, side.lengths)
+        if side.states is not None:
+            return self.encoder.of_outputs(side.states, side.lengths)
         assert side.subwords is not None, "the batch was made for another model"
         return self.encoder(side.subwords, side.owners, *side.tokens.shape)
 

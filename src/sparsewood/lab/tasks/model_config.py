@@ -6,7 +6,12 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from sparsewood.estimators import Estimator, Given
 from sparsewood.lab._checks import check
-from sparsewood.lab.tasks.pretrained import BILSTM, encoder_checks, pretrained_name
+from sparsewood.lab.tasks.pretrained import (
+    BILSTM,
+    EncoderPrecision,
+    encoder_checks,
+    pretrained_name,
+)
 from sparsewood.lab.tasks.readers import (
     MAX_ACTIVE,
     Reader,
@@ -43,7 +48,10 @@ class ModelConfig:
         encoder: "bilstm", or "hf:NAME" for a pretrained encoder. The latter replaces embeddings and
             BiLSTM. NAME is a folder or a name on the Hugging Face hub; the vector of a word is the
             mean over its sub-words.
-        tune_encoder: fine-tune the pretrained encoder at the learning rate `encoder_lr`.
+        tune_encoder: fine-tune the pretrained encoder, at learning rate 3e-5 after 100 warm-up
+            steps; see `encoder_lr` and `warm_up`.
+        encoder_precision: precision of the pretrained encoder; auto is bfloat16 on a GPU, float32
+            on a CPU. Parameters stay in float32.
         scorer: arc scorer of latent trees: mlp, between or both. "mlp" reads the vectors of the
             encoder (`nn.MLPArcScorer`); "between" reads the embeddings of the two words and of
             those between them, for sentences longer than those trained on (`nn.BetweenArcScorer`,
@@ -92,6 +100,7 @@ class ModelConfig:
     loss: Literal["marginal", "expected"] = "marginal"
     encoder: str = BILSTM
     tune_encoder: bool = False
+    encoder_precision: EncoderPrecision = "auto"
 
     @property
     def needs_heads(self) -> bool:
@@ -115,7 +124,7 @@ class ModelConfig:
         check(
             "model",
             self,
-            *encoder_checks(self.encoder, self.tune_encoder),
+            *encoder_checks(self.encoder, self.tune_encoder, self.encoder_precision),
             ("scorer", self.scorer in get_args(Scorer), "mlp, between or both"),
             (
                 "scorer",

@@ -16,6 +16,7 @@ from sparsewood.posterior import Posterior
 from sparsewood.structures.matching import Matching
 
 _Side = tuple[PaddedSentences, Tensor]  # sentences and the vectors (B, n, .) of their words
+_Weights = tuple[Tensor, Tensor]  # attention in both directions
 _Composed = tuple[Posterior, Tensor]  # the posterior over trees and their vectors (T, hidden)
 
 
@@ -57,7 +58,8 @@ class PairModel(TargetModel):
         super().add_layers()
 
     def forward(self, batch: Batch) -> Output:
-        (left, u), (right, v), attention = self.read_pair(*batch.sides)
+        (left, u), (right, v), weights = self.read_pair(*batch.sides)
+        attention = None if weights is None else (weights[0] + weights[1].mT) / 2
         pairs = left.product(right)
         u, v = u[pairs.left], v[pairs.right]
         hidden = self.compare(torch.cat([u, v, u - v, u * v], -1)).tanh()
@@ -66,11 +68,12 @@ class PairModel(TargetModel):
 
     def read_pair(
         self, left: PaddedSentences, right: PaddedSentences
-    ) -> tuple[_Composed, _Composed, Tensor | None]:
+    ) -> tuple[_Composed, _Composed, _Weights | None]:
         """What `read` returns for each side, after cross-attention if there is any, and the
         attention.
 
-        The attention is (B, n, m), the mean over both directions, or None.
+        The attention is that of the left words, (B, n, m), and of the right words, (B, m, n),
+        without gradients; or None.
         """
         if self.attention is None:
             return self.read(left), self.read(right), None
@@ -80,7 +83,7 @@ class PairModel(TargetModel):
         a, b, attention = self._joined((left, x), (right, y))
         return self.composed(left, x, a), self.composed(right, y, b), attention
 
-    def _over_subtrees(self, left: _Side, right: _Side) -> tuple[_Composed, _Composed, Tensor]:
+    def _over_subtrees(self, left: _Side, right: _Side) -> tuple[_Composed, _Composed, _Weights]:
         assert self.trees is not None
         first, second = self.trees.composer, self.second_composer
         assert isinstance(first, TreeComposer)
@@ -94,14 +97,13 @@ class PairModel(TargetModel):
         u, v = self.dropout(second(a, forests[0])), self.dropout(second(b, forests[1]))
         return (g, u), (h, v), attention
 
-    def _joined(self, left: _Side, right: _Side) -> tuple[Tensor, Tensor, Tensor]:
+    def _joined(self, left: _Side, right: _Side) -> tuple[Tensor, Tensor, _Weights]:
         """The vectors of both sides after cross-attention, and the attention."""
         assert self.attention is not None
         (one, x), (other, y) = left, right
         lengths = one.lengths, other.lengths
         a, b, to_b, to_a = self.attention(x, y, lengths, return_weights=True)
-        attention = (to_b.detach() + to_a.detach().mT) / 2
-        return self.dropout(a), self.dropout(b), attention
+        return self.dropout(a), self.dropout(b), (to_b.detach(), to_a.detach())
 
 
 TASKS = tasks_of(

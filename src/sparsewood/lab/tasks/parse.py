@@ -66,7 +66,9 @@ class DependencyParser(Model):
         split = None
         if options.pretrained:
             size, tuned = 2 * options.hidden, options.tune_encoder
-            self.encoder = PretrainedEncoder.make(options.encoder, pretrained, size, tuned=tuned)
+            self.encoder = PretrainedEncoder.make(
+                options.encoder, pretrained, size, tuned=tuned, precision=options.encoder_precision
+            )
             split = self.encoder.split
         self.input = ParserInput(words, vector_words, characters, split)
         if self.encoder is None:
@@ -138,10 +140,12 @@ class DependencyParser(Model):
         return cls(options, *(config[name] for name in names), pretrained=shape)
 
     def encode(self, examples: Sequence[Example]) -> ParserSplit:
-        return ParserSplit(examples, self.input)
+        return ParserSplit(examples, self.input, by_subwords=bool(self.encoder_parameters()))
 
     def scores(self, batch: ParserBatch) -> Tensor:
         """Arc scores (B, n, n + 1) of a batch on the parser's device."""
+        if self.encoder is not None and batch.states is not None:
+            return self._of_pairs(self.encoder.of_outputs(batch.states, batch.lengths))
         if self.encoder is not None:
             assert batch.subwords is not None, "the batch was made for another parser"
             x = self.encoder(batch.subwords, batch.owners, *batch.words.shape)

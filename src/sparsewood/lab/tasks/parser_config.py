@@ -9,7 +9,12 @@ from torch import Tensor
 
 from sparsewood.inference import crf_loss, hinge_loss, perceptron_loss, sparsemap_loss
 from sparsewood.lab._checks import check
-from sparsewood.lab.tasks.pretrained import BILSTM, encoder_checks, pretrained_name
+from sparsewood.lab.tasks.pretrained import (
+    BILSTM,
+    EncoderPrecision,
+    encoder_checks,
+    pretrained_name,
+)
 
 # Options of the BiLSTM and its input, which a pretrained encoder replaces.
 _OF_BILSTM = ("embedding", "characters", "filters", "layers", "scorer")
@@ -31,7 +36,10 @@ class ParserConfig:
         encoder: "bilstm", or "hf:NAME" for a pretrained encoder. The latter replaces the BiLSTM and
             its inputs. NAME is a folder or a name on the Hugging Face hub; the vector of a word is
             the mean over its sub-words.
-        tune_encoder: fine-tune the pretrained encoder.
+        tune_encoder: fine-tune the pretrained encoder, at learning rate 3e-5 after 100 warm-up
+            steps; see `encoder_lr` and `warm_up`.
+        encoder_precision: precision of the pretrained encoder; auto is bfloat16 on a GPU, float32
+            on a CPU. Parameters stay in float32.
         embedding: size of learned word embeddings and projected word vectors.
         characters: size of the character embeddings.
         filters: number of filters of the convolution over characters.
@@ -59,6 +67,7 @@ class ParserConfig:
     projective: bool = False
     encoder: str = BILSTM
     tune_encoder: bool = False
+    encoder_precision: EncoderPrecision = "auto"
 
     @property
     def pretrained(self) -> bool:
@@ -79,7 +88,7 @@ class ParserConfig:
             self,
             ("loss", self.loss in LOSSES, f"one of {', '.join(LOSSES)}"),
             ("scorer", self.scorer in ("biaffine", "both"), "biaffine or both"),
-            *encoder_checks(self.encoder, self.tune_encoder),
+            *encoder_checks(self.encoder, self.tune_encoder, self.encoder_precision),
             *((name, getattr(self, name) >= 1, "at least 1") for name in sizes),
             *(
                 (name, getattr(self, name) == value, f"{value}: {self.encoder} has no {name}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 import torch
 from huggingface_hub.utils import logging as hub_logging
@@ -17,18 +17,24 @@ from sparsewood.lab.tasks.subwords import SubWords
 BILSTM = "bilstm"
 _PREFIX = "hf:"
 
+EncoderPrecision = Literal["auto", "float32", "bfloat16"]
+
 
 def pretrained_name(encoder: str) -> str | None:
     """The name or folder after "hf:" in the option `encoder`; None for the BiLSTM."""
     return encoder.removeprefix(_PREFIX) if encoder.startswith(_PREFIX) else None
 
 
-def encoder_checks(encoder: str, tuned: bool) -> list[tuple[str, bool, str]]:
-    """The checks of the options `encoder` and `tune_encoder`."""
+def encoder_checks(encoder: str, tuned: bool, precision: str) -> list[tuple[str, bool, str]]:
+    """The checks of the options `encoder`, `tune_encoder` and `encoder_precision`."""
     name = pretrained_name(encoder)
+    known = get_args(EncoderPrecision)
+    unless = "unless the encoder is hf:NAME"
     return [
         ("encoder", encoder == BILSTM or bool(name), f"{BILSTM!r}, or 'hf:' and a name or folder"),
-        ("tune_encoder", name is not None or not tuned, "False unless the encoder is hf:NAME"),
+        ("tune_encoder", name is not None or not tuned, f"False {unless}"),
+        ("encoder_precision", precision in known, "auto, float32 or bfloat16"),
+        ("encoder_precision", name is not None or precision == "auto", f"auto {unless}"),
     ]
 
 
@@ -123,6 +129,10 @@ class PretrainedEncoder(nn.Module):
         tuned: whether training changes the network. If not, it stays in evaluation mode, without
             dropout and gradients.
         dropout: dropout on the result in training.
+        precision: precision of the network; see `dtype_on`. Its parameters stay in float32.
+
+    Attributes:
+        size: size of a hidden state of the network.
     """
 
     def __init__(
@@ -133,14 +143,17 @@ class PretrainedEncoder(nn.Module):
         *,
         tuned: bool = False,
         dropout: float = 0.0,
+        precision: EncoderPrecision = "auto",
     ) -> None:
         super().__init__()
         self.shape, self.hidden_size, self.tuned = shape, hidden_size, tuned
+        self.precision = precision
         self.split = shape.subwords()
         self.network = network.requires_grad_(tuned)
         config = cast(Any, network).config
+        self.size: int = config.hidden_size
         self._padding = config.pad_token_id or 0
-        self.projection = nn.Linear(config.hidden_size, hidden_size)
+        self.projection = nn.Linear(self.size, hidden_size)
         self.dropout = nn.Dropout(dropout)
         self.train(self.training)
 
@@ -153,6 +166,7 @@ class PretrainedEncoder(nn.Module):
         *,
         tuned: bool,
         dropout: float = 0.0,
+        precision: EncoderPrecision = "auto",
     ) -> "PretrainedEncoder":
         """The encoder of the option `encoder`, "hf:NAME"; with untrained weights if its shape is
         given.
@@ -164,12 +178,25 @@ class PretrainedEncoder(nn.Module):
             shape, network = Pretrained.load(pretrained_name(encoder) or "")
         else:
             network = shape.network()
-        return cls(network, shape, hidden_size, tuned=tuned, dropout=dropout)
+        return cls(network, shape, hidden_size, tuned=tuned, dropout=dropout, precision=precision)
 
     def train(self, mode: bool = True) -> "PretrainedEncoder":
         super().train(mode)
         self.network.train(mode and self.tuned)
         return self
+
+    def dtype_on(self, device: torch.device) -> torch.dtype:
+        """The precision of the network's products on a device.
+
+        "auto" is that of the surrounding autocast context, if any; otherwise bfloat16 on a GPU that
+        supports it, float32 elsewhere.
+        """
+        if self.precision != "auto":
+            return getattr(torch, self.precision)
+        if torch.is_autocast_enabled(device.type):
+            return torch.get_autocast_dtype(device.type)
+        half = device.type == "cuda" and torch.cuda.is_bf16_supported()
+        return torch.bfloat16 if half else torch.float32
 
     def forward(self, subwords: Tensor, owners: Tensor, batch: int, n: int) -> Tensor:
         """The vector of each word in its sentence.
@@ -183,18 +210,40 @@ class PretrainedEncoder(nn.Module):
         Returns:
             (B, n, hidden_size), zero for words without a sub-word, beyond the end of a sentence.
         """
+        owned = owners.new_zeros(batch * n + 1, dtype=torch.bool)
+        owned[owners.flatten()] = True  # -1 is the last entry
+        means = self.outputs(subwords, owners, batch, n)
+        return self._projected(means, owned[:-1].view(batch, n))
+
+    def outputs(self, subwords: Tensor, owners: Tensor, batch: int, n: int) -> Tensor:
+        """(B, n, size) the mean of the last hidden states of the sub-words of each word.
+
+        The arguments are those of `forward`; the result is zero for words without a sub-word.
+        """
         inside = subwords >= 0
         ids = torch.where(inside, subwords, self._padding)
-        with nullcontext() if self.tuned else torch.no_grad():
+        dtype, kind = self.dtype_on(subwords.device), subwords.device.type
+        half = dtype != torch.float32
+        with (
+            nullcontext() if self.tuned else torch.no_grad(),
+            torch.autocast(kind, dtype if half else None, enabled=half),
+        ):
             states = self.network(input_ids=ids, attention_mask=inside.long()).last_hidden_state
         states = states.to(self.projection.weight.dtype).flatten(0, 1)
         rest = batch * n  # an extra row for special sub-words
         rows = torch.where(owners < 0, rest, owners).flatten()
         sums = states.new_zeros(rest + 1, states.shape[1]).index_add(0, rows, states)[:rest]
         counts = states.new_zeros(rest + 1).index_add(0, rows, torch.ones_like(states[:, 0]))[:rest]
-        means = sums / counts.clamp(min=1)[:, None]
-        vectors = self.projection(means) * (counts > 0)[:, None]
-        return self.dropout(vectors).view(batch, n, self.hidden_size)
+        return (sums / counts.clamp(min=1)[:, None]).view(batch, n, self.size)
+
+    def of_outputs(self, outputs: Tensor, lengths: Tensor) -> Tensor:
+        """What `forward` returns, given `outputs` (B, n, size) and `lengths` (B,) in words."""
+        inside = torch.arange(outputs.shape[1], device=outputs.device) < lengths[:, None]
+        return self._projected(outputs.to(self.projection.weight.dtype), inside)
+
+    def _projected(self, outputs: Tensor, inside: Tensor) -> Tensor:
+        """(B, n, hidden_size), zero unless `inside` (B, n)."""
+        return self.dropout(self.projection(outputs) * inside[..., None])
 
 
 def saved(encoder: nn.Module | None) -> dict[str, Any]:
