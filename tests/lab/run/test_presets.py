@@ -27,7 +27,13 @@ def test_the_papers_protocol_and_what_is_said_otherwise() -> None:
     assert paper.source == Sst(Path("sst"))
     assert paper.model == ModelConfig(hidden=8, dropout=0.0, loss="expected")
     assert paper.training == TrainingConfig(
-        optimizer="sgd", lr=0.05, reduction="sum", shuffle="batches", clip=5.0, patience=3
+        optimizer="sgd",
+        lr=0.05,
+        reduction="sum",
+        shuffle="batches",
+        clip=5.0,
+        patience=3,
+        warm_up=0,
     )
 
 
