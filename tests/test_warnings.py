@@ -12,6 +12,7 @@ ROOMS = ("families", "group", "solver")
 FLAGS = "-std=c++17 -fsyntax-only -Wall -Wextra -Wsign-conversion -Werror".split()
 
 
+@pytest.mark.full
 def test_the_core_compiles_without_warnings(tmp_path: Path) -> None:
     """All families, and with them the solver and every header, in one unit."""
     compiler = os.environ.get("CXX", "c++")

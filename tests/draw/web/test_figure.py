@@ -11,6 +11,7 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.draw import Live, live, live_assets, show
 from sparsewood.status import Status
+from tests.full import some_quick
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -84,7 +85,7 @@ def on_arc(page: "Page", part: int) -> tuple[float, float]:
     return x, y
 
 
-@pytest.mark.parametrize("width", [400, 800, 1280])
+@pytest.mark.parametrize("width", some_quick([400, 800, 1280]))
 def test_twenty_words_are_readable_in_every_column(
     page: "Page", tmp_path: Path, width: int
 ) -> None:
@@ -107,6 +108,7 @@ def test_twenty_words_are_readable_in_every_column(
         assert min(size for _, size in drawn) >= 9
 
 
+@pytest.mark.full
 def test_a_page_does_not_grow_much_while_one_scrolls(
     page: "Page", scores: Tensor, tmp_path: Path
 ) -> None:
@@ -123,6 +125,7 @@ def test_a_page_does_not_grow_much_while_one_scrolls(
     assert not page.locator(".sparsewood-live[style*=height]").count()
 
 
+@pytest.mark.full
 def test_a_part_has_its_own_name(page: "Page", scores: Tensor, tmp_path: Path) -> None:
     opened(page, live(scores, TREES, WORDS), tmp_path)
     hint = "Hover over an arc to see the trees that use it; drag it to change its score."
@@ -131,6 +134,7 @@ def test_a_part_has_its_own_name(page: "Page", scores: Tensor, tmp_path: Path) -
     assert page.get_by_text("Hover over an item to see the sets that use it").is_visible()
 
 
+@pytest.mark.full
 def test_sliders_answer_as_python_does(page: "Page", scores: Tensor, tmp_path: Path) -> None:
     opened(page, live(scores, TREES, WORDS), tmp_path)
     check(state(page), sp.sparsemap(scores, TREES))
@@ -215,6 +219,7 @@ def test_scores_by_key_drag_and_text(page: "Page", scores: Tensor, tmp_path: Pat
     check(state(page), sp.sparsemap(scores, TREES))
 
 
+@pytest.mark.full
 def test_cards_light_pin_and_compare(page: "Page", scores: Tensor, tmp_path: Path) -> None:
     opened(page, live(scores, TREES, WORDS, temperature=2.0), tmp_path)
     post = sp.sparsemap(scores, TREES, temperature=2.0)
@@ -258,6 +263,7 @@ def test_cards_light_pin_and_compare(page: "Page", scores: Tensor, tmp_path: Pat
     assert [card.get_attribute("data-key") for card in top.all()] == keys[:1]
 
 
+@pytest.mark.full
 def test_copies(page: "Page", scores: Tensor, tmp_path: Path) -> None:
     given = [2, 0, 5, 5, 2, 2, 8, -1]
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
@@ -311,6 +317,7 @@ def test_what_is_too_large_is_drawn_once(page: "Page", tmp_path: Path) -> None:
     assert page.evaluate(FIGURE) is None
 
 
+@pytest.mark.full
 def test_two_figures_on_a_narrow_page(page: "Page", scores: Tensor, tmp_path: Path) -> None:
     page.set_viewport_size({"width": 400, "height": 700})
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")

@@ -164,7 +164,7 @@ def check_copies(page: Page, post: sp.SparsePosterior, name: str) -> None:
     assert counts == [1, len(post.weights)]
 
 
-@pytest.mark.parametrize("name", some_quick(CASES, *list(CASES)[::4]))
+@pytest.mark.parametrize("name", some_quick(CASES, *list(CASES)[::8]))
 def test_answers_are_those_of_python(name: str, page: Page, tmp_path: Path) -> None:
     scores = scores_of(name)
     path = tmp_path / "figure.html"
@@ -213,7 +213,8 @@ TEXTS = """(figure) => [...figure.querySelectorAll(".sparsewood-summary svg, .sp
     })"""
 
 
-@pytest.mark.parametrize("width", some_quick([400, 1100]))
+@pytest.mark.full
+@pytest.mark.parametrize("width", [400, 1100])
 def test_no_text_overlaps_or_is_cut(width: int, page: Page, tmp_path: Path) -> None:
     words = ["<script>alert(1)</script>", "الكلمة", "\u202e\x07", "a", "Donaudampfschiff"]
     other = ["</text>", "שלום", "日本語のことば", "b"]

@@ -146,6 +146,7 @@ def test_a_checkpoint_of_before_calls_were_counted(make_config, outcome, tmp_pat
     assert outcome(twice) == outcome(once)
 
 
+@pytest.mark.full
 def test_dead_before_any_change_of_a_file(make_config, outcome, tmp_path, monkeypatch) -> None:
     """The folder as it is before each change, which is what a kill then leaves, leads on."""
     config = make_config(max_epochs=2, checkpoint_minutes=1e-9, batch=20, temperatures=False)

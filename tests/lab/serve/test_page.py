@@ -62,6 +62,7 @@ def test_a_sentence_is_typed(page: "Page", serves: Serves, serving: Serving) -> 
     )
 
 
+@pytest.mark.full
 def test_readers_have_brackets_or_no_trees(page: "Page", serves: Serves, serving: Serving) -> None:
     chart = serves("chart")
     page.goto(serving(chart, serves("bow")))
@@ -77,6 +78,7 @@ def test_readers_have_brackets_or_no_trees(page: "Page", serves: Serves, serving
     assert card.locator("img").count() == 0
 
 
+@pytest.mark.full
 def test_a_prediction_at_the_temperature_of_the_figure(
     page: "Page", serves: Serves, serving: Serving
 ) -> None:
@@ -94,6 +96,7 @@ def test_a_prediction_at_the_temperature_of_the_figure(
     assert page.get_by_text("temperature 0.000001").count() == 1
 
 
+@pytest.mark.full
 def test_a_link_repeats_the_question(page: "Page", serves: Serves, serving: Serving) -> None:
     address = serving(serves())
     page.goto(f"{address}/#q={quote_plus('a wood & oaks')}&temperature=0.000001")
@@ -134,6 +137,7 @@ def test_list_operations(browser: "Browser", operations: Served, serving: Servin
     page.close()
 
 
+@pytest.mark.full
 def test_pairs(page: "Page", serves: Serves, serving: Serving) -> None:
     page.goto(serving(serves(task="nli")))
     page.get_by_label("premise", exact=True).fill("a small wood")
@@ -207,6 +211,7 @@ def test_a_number_has_no_bar(page: "Page", serves: Serves, serving: Serving) -> 
     assert page.locator("#answer .bar").count() == 0
 
 
+@pytest.mark.full
 def test_labels_that_are_told(page: "Page", serves: Serves, serving: Serving) -> None:
     served = serves("flat", task="classify-labels")
     output = served.model.get_submodule("output")

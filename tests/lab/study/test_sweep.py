@@ -132,6 +132,7 @@ def test_pruning(make_config, tmp_path: Path, monkeypatch) -> None:
     assert states == ["complete"] * 5 + ["pruned"] * 3  # optuna prunes from the sixth on
 
 
+@pytest.mark.full
 def test_several_trials_at_a_time(make_config, tmp_path: Path) -> None:
     base, space = make_config("flat", max_epochs=1), {"training.lr": [0.1, 0.5]}
     alone = sweep(base, tmp_path / "alone", space, progress=QUIET)
