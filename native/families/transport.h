@@ -24,12 +24,12 @@ struct Transport {
     static constexpr bool kEmpty = true;
     static constexpr double kCross = kNever;
     int slots, penalised, rows, width;
-    bool turned;     // the columns of the scores are the rows here
-    int givers;      // rows
-    int takers;      // columns
-    int froms, tos;  // the same with the extra ones
-    int used;        // the most pairs of a structure
-    bool priced;     // whether `price` is from a table of this size
+    bool transposed;  // the columns of the scores are the rows here
+    int givers;       // rows
+    int takers;       // columns
+    int froms, tos;   // the same with the extra ones
+    int used;         // the most pairs of a structure
+    bool priced;      // whether `price` is from a table of this size
 
     double* gain;     // (froms, tos) score of a pair that has room, kForbidden if it has none
     int32_t* flow;    // (tos, froms)
@@ -96,9 +96,9 @@ struct Transport {
     // for all others, and those of the columns. A bound has two numbers of 16 bits: the fewest
     // units, and above it the most.
     SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
-        turned = size[0] < size[1];
-        givers = static_cast<int>(size[turned ? 1 : 0]);
-        takers = static_cast<int>(size[turned ? 0 : 1]);
+        transposed = size[0] < size[1];
+        givers = static_cast<int>(size[transposed ? 1 : 0]);
+        takers = static_cast<int>(size[transposed ? 0 : 1]);
         slots = penalised = rows = givers * takers;
         width = 2;
         padded_rows = shape[0], padded_columns = shape[1];
@@ -109,8 +109,8 @@ struct Transport {
         int64_t units[2] = {0, 0};
         for (int side = 0; side < 2; ++side)
             for (int i = 0; i < (side ? takers : givers); ++i) {
-                slack[side] |= fewest(turned != side, i) < most(turned != side, i);
-                units[side] += most(turned != side, i);
+                slack[side] |= fewest(transposed != side, i) < most(transposed != side, i);
+                units[side] += most(transposed != side, i);
             }
         froms = givers + slack[1];
         tos = takers + slack[0];
@@ -121,7 +121,7 @@ struct Transport {
     SPARSEWOOD_HD Row row(int r) const { return {part(r, 1), 1, 0, 0}; }
 
     SPARSEWOOD_HD int64_t part(int slot, int option) const {
-        int across = turned ? givers : takers;
+        int across = transposed ? givers : takers;
         return option == 0 ? -1 : slot / across * padded_columns + slot % across;
     }
 
@@ -129,10 +129,12 @@ struct Transport {
     template <class G>
     SPARSEWOOD_HD void shift(const G& g, double* table) const {
         for (int i = g.lane(); i < givers; i += g.size())
-            if (fewest(turned, i) == most(turned, i)) lower(table, slot(i, 0), slot(0, 1), takers);
+            if (fewest(transposed, i) == most(transposed, i))
+                lower(table, slot(i, 0), slot(0, 1), takers);
         g.sync();
         for (int j = g.lane(); j < takers; j += g.size())
-            if (fewest(!turned, j) == most(!turned, j)) lower(table, slot(0, j), slot(1, 0), givers);
+            if (fewest(!transposed, j) == most(!transposed, j))
+                lower(table, slot(0, j), slot(1, 0), givers);
     }
 
     SPARSEWOOD_HD int64_t event_size() const { return padded_rows * padded_columns; }
@@ -161,7 +163,9 @@ struct Transport {
     SPARSEWOOD_HD int fewest(int side, int i) const { return bound(side, i, false); }
     SPARSEWOOD_HD int most(int side, int i) const { return bound(side, i, true); }
 
-    SPARSEWOOD_HD int slot(int i, int j) const { return turned ? j * givers + i : i * takers + j; }
+    SPARSEWOOD_HD int slot(int i, int j) const {
+        return transposed ? j * givers + i : i * takers + j;
+    }
 
     // The score of a pair that may be used or not; otherwise kForbidden.
     static SPARSEWOOD_HD double allowed(const double* cells) {
@@ -211,9 +215,11 @@ struct Transport {
     SPARSEWOOD_HD bool set_capacities(const double* table) {
         int64_t sent = 0, received = 0;
         int32_t* left = order;  // the fewest units of a row, then of a column
-        for (int i = 0; i < givers; ++i) supply[i] = most(turned, i), left[i] = fewest(turned, i);
+        for (int i = 0; i < givers; ++i)
+            supply[i] = most(transposed, i), left[i] = fewest(transposed, i);
         int32_t* least = left + froms;
-        for (int j = 0; j < takers; ++j) excess[j] = -most(!turned, j), least[j] = fewest(!turned, j);
+        for (int j = 0; j < takers; ++j)
+            excess[j] = -most(!transposed, j), least[j] = fewest(!transposed, j);
         for (int i = 0; i < givers; ++i)
             for (int j = 0; j < takers; ++j) {
                 const double* cells = table + base(slot(i, j));

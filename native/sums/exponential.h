@@ -8,13 +8,8 @@
 
 namespace sparsewood {
 
-// exp(x) for x <= 0 to the last place: 2^k times the series of what is left, in operations that
-// vectorize. Below -700 it is 0; NaN stays NaN.
-SPARSEWOOD_INLINE double exp_of_negative(double x) {
-    const double shift = 0x1.8p52;  // leaves the nearest whole number in the low bits
-    const double shifted = x * 0x1.71547652b82fep0 + shift;
-    const double k = shifted - shift;
-    const double r = (x - k * 0x1.62e42fefa0000p-1) - k * 0x1.cf79abc9e3b39p-40;
+// exp(r) for |r| <= log(2) / 2 to the last place, by its series.
+SPARSEWOOD_INLINE double exp_series(double r) {
     double sum = 1.0 / 6227020800;
     sum = sum * r + 1.0 / 479001600;
     sum = sum * r + 1.0 / 39916800;
@@ -29,6 +24,17 @@ SPARSEWOOD_INLINE double exp_of_negative(double x) {
     sum = sum * r + 0.5;
     sum = sum * r + 1;
     sum = sum * r + 1;
+    return sum;
+}
+
+// exp(x) for x <= 0 to the last place: 2^k times the series of what is left, in operations that
+// vectorise. Below -700 it is 0; NaN stays NaN.
+SPARSEWOOD_INLINE double exp_of_negative(double x) {
+    const double shift = 0x1.8p52;  // leaves the nearest whole number in the low bits
+    const double shifted = x * 0x1.71547652b82fep0 + shift;
+    const double k = shifted - shift;
+    const double r = (x - k * 0x1.62e42fefa0000p-1) - k * 0x1.cf79abc9e3b39p-40;
+    double sum = exp_series(r);
     uint64_t bits;
     std::memcpy(&bits, &shifted, 8);
     bits = (bits + 1023) << 52;

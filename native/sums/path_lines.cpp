@@ -6,6 +6,7 @@
 
 #include "group/thread.h"
 #include "group/wide.h"
+#include "sums/exponential.h"
 #include "sums/numbers.h"
 
 namespace sparsewood {
@@ -37,22 +38,8 @@ SPARSEWOOD_WIDE void exponentials(const double* scores, int64_t step, int64_t co
         const double k = std::nearbyint(x * 0x1.71547652b82fep0);
         double r = (x - k * 0x1.62e42fefa0000p-1) - k * 0x1.cf79abc9e3b39p-40;
         r = x > -kExact ? r : 0;
-        double sum = 1.0 / 6227020800;
-        sum = sum * r + 1.0 / 479001600;
-        sum = sum * r + 1.0 / 39916800;
-        sum = sum * r + 1.0 / 3628800;
-        sum = sum * r + 1.0 / 362880;
-        sum = sum * r + 1.0 / 40320;
-        sum = sum * r + 1.0 / 5040;
-        sum = sum * r + 1.0 / 720;
-        sum = sum * r + 1.0 / 120;
-        sum = sum * r + 1.0 / 24;
-        sum = sum * r + 1.0 / 6;
-        sum = sum * r + 0.5;
-        sum = sum * r + 1;
-        sum = sum * r + 1;
         const bool exists = given > kNone / 2;
-        factor[i] = exists ? sum : 0;
+        factor[i] = exists ? exp_series(r) : 0;
         scale[i] = exists ? k : 0;
     }
 }
