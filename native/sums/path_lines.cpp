@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kReach = StepSet::kReach;
 constexpr double kClosed = -1e300;  // the exponent of 0
+constexpr double kFar = -1e7;       // a sum of paths so far below the best scores is inexact
 constexpr double kExact = 1e15;     // scores beyond which 2^k alone has the precision of the score
 constexpr double kRound = 0x1.8p52;  // leaves the nearest whole number in the low bits
 
@@ -152,7 +153,7 @@ double PathLines::sum(const double* scores, int64_t rows, int64_t columns, int64
     for (int64_t i = first_end; i < count; ++i) total_exponent = std::max(total_exponent, last_e[i]);
     for (int64_t i = first_end; i < count; ++i)
         total += last[i] * power_of_two(last_e[i] - total_exponent);
-    if (!(total > 0) || total_exponent < kClosed / 2) return kNone;
+    if (!(total > 0 && total_exponent > kFar)) return HUGE_VAL;
 
     for (int64_t j = lines - 1; j >= 0; --j) {
         if (j % 256 == 255) poll();

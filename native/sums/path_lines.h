@@ -16,9 +16,11 @@ inline bool goes_by_lines(const StepSet& steps, bool by_rows) {
 }
 
 // The logarithm of the sum over all paths through cells scored (padded_rows, padded_columns), of
-// which an instance fills the first rows and columns, and the probability of each cell, which is
-// its derivative; padding gets 0. kNone if there is no path,
-// NaN if a score is NaN or +inf. The memory is kept between calls.
+// which an instance fills the first rows and columns, and the probability of each cell, which is its
+// derivative; padding gets 0. NaN if a score is NaN or +inf. The memory is kept between calls.
+//
+// +inf if there is no path, or none that comes near the best cells of the lines: what a path lacks
+// to them is rounded to a multiple of the distance, and the chart is exact there.
 //
 // Sums are numbers w 2^e with an exponent of their own, so that neither many paths nor scores of
 // any size overflow. The best score of each line is subtracted from it.

@@ -23,7 +23,7 @@ LOSSES: dict[str, Loss] = {
     "hinge": sp.hinge_loss,
     "perceptron": sp.perceptron_loss,
 }
-NO_SUM = ("matching", "partial-matching")
+NO_SUM = ("matching", "partial-matching", "transport", "bounded-transport")
 KINDS = ("trees", "chain", "segments", "alignment", "subset", "spanning")
 PAIRS = [(name, kind) for kind in KINDS for name in LOSSES]
 every_loss = pytest.mark.parametrize("name", LOSSES)

@@ -100,6 +100,17 @@ def test_a_path_that_is_nearly_impossible() -> None:
     ]
 
 
+def test_a_cell_that_no_path_visits_takes_no_digits() -> None:
+    """The first row ends before the last column, where paths end in one of the last two rows."""
+    scores = torch.zeros(1, 3, 2, dtype=torch.float64)
+    for huge in (1.0, 1e9, 1e101):
+        scores[0, 0, 1] = huge
+        dist = sp.marginals(scores, sp.Alignment(steps="ctc"))
+        assert float(dist.log_partition) == pytest.approx(log(3), rel=1e-13)
+        expected = torch.tensor([[1, 0], [2, 2], [0, 1]], dtype=torch.float64) / 3
+        assert_close(dist.marginals[0], expected, rtol=1e-13, atol=0)
+
+
 def test_bad_scores_are_named() -> None:
     for value in (torch.nan, torch.inf):
         scores = torch.zeros(2, 3, 5, dtype=torch.float16)  # read without a look at their range

@@ -23,8 +23,9 @@ def line_sums(
 ) -> tuple[Tensor, Tensor] | None:
     """The log-partition function (B,) and the probability of each cell (B, n, m).
 
-    None: some step leads neither to the next row nor to the next column, or there is no code for
-    the device. `marginals` computes the latter for second derivatives.
+    None: some step leads neither to the next row nor to the next column, there is no code for the
+    device, or no path comes near the best cells, so that only the chart is exact. `marginals`
+    computes the marginals for second derivatives.
     """
     by_columns = all(b == 1 for _, b in steps.pairs)
     by_rows = all(a == 1 for a, _ in steps.pairs) and not steps.blanks
@@ -32,7 +33,8 @@ def line_sums(
         return None
     if lengths is None:
         lengths = torch.tensor(cells.shape[1:]).expand(len(cells), 2)
-    return _LineSums.apply(cells, lengths.contiguous(), steps.bits, marginals)
+    log_sums, found = _LineSums.apply(cells, lengths.contiguous(), steps.bits, marginals)
+    return None if bool((log_sums.detach() == torch.inf).any()) else (log_sums, found)
 
 
 class _LineSums(torch.autograd.Function):
