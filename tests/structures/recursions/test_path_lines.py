@@ -40,7 +40,8 @@ def test_they_are_the_sums_of_the_chart(family: Alignment, kind: str) -> None:
         scores = torch.where(best == 1, 0.1, scores)
     scores = scores.masked_fill(~family.reads(scores, lengths), torch.nan)
     dist = sp.marginals(scores, family, lengths=lengths)
-    assert isinstance(dist._found, PartSums)
+    # With large scores no path is near the best of every line, which leaves them to the chart.
+    assert isinstance(dist._found, PartSums) == (kind != "large")
     expected = by_steps(scores.nan_to_num(nan=0.0), family, lengths)
     scale = float(scores.nan_to_num(nan=0.0, neginf=0.0).abs().max())
     assert_close(dist.log_partition, expected[0], rtol=1e-13, atol=1e-13 * max(1.0, scale))
