@@ -143,6 +143,12 @@ def test_ctrl_c(
     assert said == f"sparsewood: stopped; all is saved; to go on: {resume}"
 
 
+def encoder_options(text: str) -> list[str]:
+    """The options in the group of encoders of a help text."""
+    together = text.partition("encoder options")[2].partition("training options")[0]
+    return re.findall(r"^[│ ]*(--[a-z][a-z-]*)", together, re.MULTILINE)
+
+
 def test_a_pretrained_encoder(
     save_encoder: Callable[..., Path],
     prints: Callable[..., str],
@@ -177,8 +183,10 @@ def test_a_pretrained_encoder(
     assert "accuracy" in prints("evaluate", "run", "classify", "--train", "train.tsv")
     missing = fails(*train, "--encoder", "hf:./tiny")
     assert missing == "model.encoder: no such folder of a pretrained encoder: tiny"
-    together = prints("train", "classify", "--help").partition("encoder options")[2]
-    shown = re.findall(r"--[a-z][a-z-]*", together.partition("training options")[0])
-    assert shown == [
+    assert encoder_options(prints("train", "classify", "--help")) == [
+        "--encoder",
+        "--tune-encoder",
+    ]
+    assert encoder_options(prints("train", "classify", "--help-all")) == [
         *("--encoder", "--tune-encoder", "--encoder-precision", "--encoder-lr", "--encoder-cache")
     ]

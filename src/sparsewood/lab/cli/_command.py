@@ -14,10 +14,12 @@ def train_command(config: RunConfig) -> str:
     source = config.source
     words = ["sparsewood", "train", source.name]
     groups = config_groups(type(source), [])
+    usual = RunConfig(source, config.model).training  # some defaults depend on the model
     for group, options in zip(groups, (source, config.model, config.training), strict=True):
         for field in fields(group):
-            value, default = getattr(options, field.name), default_of(group, field)
-            if value != default:
+            value = getattr(options, field.name)
+            of_training = options is config.training
+            if value != (getattr(usual, field.name) if of_training else default_of(group, field)):
                 words += _option(field.name.replace("_", "-"), value)
     return shlex.join(words)
 

@@ -27,11 +27,8 @@ _COMMON_SOURCE = (
     *("heads", "parser", "vectors"),
 )
 _ENCODER = ("encoder", "tune_encoder", "encoder_precision", "encoder_lr", "encoder_cache")
-_COMMON_MODEL = (*_ENCODER, "scorer", "attention", "hidden", "layers", "dropout")
-_COMMON_TRAINING = (
-    *_ENCODER,
-    *("lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),
-)
+_COMMON_MODEL = (*_ENCODER[:2], "scorer", "attention", "hidden", "layers", "dropout")
+_COMMON_TRAINING = ("lr", "batch", "max_epochs", "patience", "seed", "device", "threads")
 _TOGETHER: dict[str, str] = dict.fromkeys(_ENCODER, "encoder")
 
 

@@ -48,8 +48,8 @@ class ModelConfig:
         encoder: "bilstm", or "hf:NAME" for a pretrained encoder. The latter replaces embeddings and
             BiLSTM. NAME is a folder or a name on the Hugging Face hub; the vector of a word is the
             mean over its sub-words.
-        tune_encoder: fine-tune the pretrained encoder, at learning rate 3e-5 after 100 warm-up
-            steps; see `encoder_lr` and `warm_up`.
+        tune_encoder: fine-tune the pretrained encoder, by default at rate 3e-5; see `encoder_lr`
+            and `warm_up`.
         encoder_precision: precision of the pretrained encoder; auto is bfloat16 on a GPU, float32
             on a CPU. Parameters stay in float32.
         scorer: arc scorer of latent trees: mlp, between or both. "mlp" reads the vectors of the

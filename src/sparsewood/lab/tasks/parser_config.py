@@ -36,8 +36,8 @@ class ParserConfig:
         encoder: "bilstm", or "hf:NAME" for a pretrained encoder. The latter replaces the BiLSTM and
             its inputs. NAME is a folder or a name on the Hugging Face hub; the vector of a word is
             the mean over its sub-words.
-        tune_encoder: fine-tune the pretrained encoder, at learning rate 3e-5 after 100 warm-up
-            steps; see `encoder_lr` and `warm_up`.
+        tune_encoder: fine-tune the pretrained encoder, by default at rate 3e-5; see `encoder_lr`
+            and `warm_up`.
         encoder_precision: precision of the pretrained encoder; auto is bfloat16 on a GPU, float32
             on a CPU. Parameters stay in float32.
         embedding: size of learned word embeddings and projected word vectors.
